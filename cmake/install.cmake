@@ -1,0 +1,11 @@
+include(CMakePackageConfigHelpers)
+install(TARGETS naysay EXPORT naysay-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY include/naysay DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(EXPORT naysay-targets NAMESPACE naysay:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/naysay)
+configure_package_config_file(cmake/naysay-config.cmake.in naysay-config.cmake
+                              INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/naysay)
+write_basic_package_version_file(naysay-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/naysay-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/naysay-config-version.cmake
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/naysay)
+configure_file(cmake/naysay.pc.in naysay.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/naysay.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,328 @@
+// Archive: everything that walks a fields() list. Members are named once; saving, loading, sizing, owning, printing
+// and parsing are visitors of that one list.
+//
+//   template <class Self, class V>
+//   static void fields(Self& self, V& visit) {
+//     visit("k", self.k_);              a scalar: integers, bool, float, double, named enums
+//     visit("words", self.words_);      an Array<T>
+//     visit("base", self.base_);        another described type
+//     visit("layers", self.layers_);    a std::vector of described types
+//   }
+//
+// Bytes:  scalar      its little-endian bytes
+//         Array<T>    u64 length, zero padding up to a multiple of the alignment, the elements
+//         described   its fields, one after the other
+//         vector      u64 length, its elements
+//
+// The alignment is 64 in files (a mapped file is queried in place) and alignof(T) in bare payloads. Padding counts
+// from the start of the buffer the writer was given.
+//
+// A named enum is one for which `std::span<const std::string_view> enum_names(E)` is found; its values are 0, 1, ...
+//
+// Promises   loading never allocates more than the bytes present can fill, whatever the lengths say; a field that
+//            does not fit is named in the error.
+#pragma once
+
+#include <charconv>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "naysay/core/array.hpp"
+#include "naysay/core/result.hpp"
+
+namespace naysay {
+
+namespace archive_detail {
+struct AnyVisitor {
+  template <class T>
+  void operator()(std::string_view, T&) {}
+};
+template <class T>
+inline constexpr bool is_array = false;
+template <class T>
+inline constexpr bool is_array<Array<T>> = true;
+template <class T>
+inline constexpr bool is_vector = false;
+template <class T>
+inline constexpr bool is_vector<std::vector<T>> = true;
+}  // namespace archive_detail
+
+// A type whose members are named once, in fields().
+template <class T>
+concept Described = requires(T& t, const T& c, archive_detail::AnyVisitor& v) {
+  T::fields(t, v);
+  T::fields(c, v);
+};
+
+template <class T>
+concept NamedEnum = std::is_enum_v<T> && requires(T t) {
+  { enum_names(t) } -> std::convertible_to<std::span<const std::string_view>>;
+};
+
+template <class T>
+concept Scalar = std::is_arithmetic_v<T> || NamedEnum<T>;
+
+inline constexpr std::size_t kFileAlignment = kCacheLine;
+
+// Appends fields to a buffer.
+class FieldWriter {
+ public:
+  // alignment 0: each array is aligned to its element only.
+  explicit FieldWriter(std::vector<std::byte>& out, std::size_t alignment = 0) : out_(out), alignment_(alignment) {}
+
+  template <class T>
+  void operator()(std::string_view, const T& value) {
+    if constexpr (Scalar<T>) {
+      put(&value, sizeof value);
+    } else if constexpr (archive_detail::is_array<T>) {
+      using E = std::remove_cvref_t<decltype(value[0])>;
+      const std::uint64_t n = value.size();
+      put(&n, sizeof n);
+      pad(alignment_ ? alignment_ : alignof(E));
+      put(value.data(), n * sizeof(E));
+    } else if constexpr (archive_detail::is_vector<T>) {
+      const std::uint64_t n = value.size();
+      put(&n, sizeof n);
+      for (const auto& element : value) (*this)("", element);
+    } else {
+      static_assert(Described<T>, "a field is a scalar, an Array, a vector or a described type");
+      T::fields(value, *this);
+    }
+  }
+
+ private:
+  void put(const void* p, std::size_t n) {
+    if (n == 0) return;
+    const std::byte* bytes = static_cast<const std::byte*>(p);
+    out_.insert(out_.end(), bytes, bytes + n);
+  }
+  void pad(std::size_t alignment) { out_.resize((out_.size() + alignment - 1) / alignment * alignment); }
+
+  std::vector<std::byte>& out_;
+  std::size_t alignment_;
+};
+
+// Reads fields back. After the first field that does not fit, nothing more is read and error() says which it was.
+class FieldReader {
+ public:
+  enum class Arrays { copy, borrow };
+
+  // Reads `bytes` from offset `at` on. With Arrays::borrow an array whose elements are aligned in memory is a view.
+  FieldReader(std::span<const std::byte> bytes, std::size_t at, std::size_t alignment, Arrays arrays)
+      : bytes_(bytes), at_(at), alignment_(alignment), arrays_(arrays) {}
+
+  template <class T>
+  void operator()(std::string_view name, T& value) {
+    if (!ok()) return;
+    if constexpr (std::is_same_v<T, bool>) {
+      std::uint8_t raw = 0;
+      if (!take(name, &raw, 1)) return;
+      if (raw > 1) return fail("field '" + std::string(name) + "' is " + std::to_string(raw) + "; it must be 0 or 1");
+      value = raw == 1;
+    } else if constexpr (NamedEnum<T>) {
+      std::underlying_type_t<T> raw{};
+      if (!take(name, &raw, sizeof raw)) return;
+      const std::uint64_t count = enum_names(T{}).size();
+      if (static_cast<std::uint64_t>(raw) >= count)
+        return fail("field '" + std::string(name) + "' is " + std::to_string(raw) + "; it must be less than " +
+                    std::to_string(count));
+      value = static_cast<T>(raw);
+    } else if constexpr (Scalar<T>) {
+      take(name, &value, sizeof value);
+    } else if constexpr (archive_detail::is_array<T>) {
+      read_array(name, value);
+    } else if constexpr (archive_detail::is_vector<T>) {
+      std::uint64_t n = 0;
+      if (!take(name, &n, sizeof n)) return;
+      value.clear();
+      for (std::uint64_t i = 0; i < n && ok(); ++i) {  // grows with the bytes that are really there
+        if (left() == 0) return fail_short(name, n - i);
+        (*this)(name, value.emplace_back());
+      }
+    } else {
+      static_assert(Described<T>, "a field is a scalar, an Array, a vector or a described type");
+      T::fields(value, *this);
+    }
+  }
+
+  bool ok() const noexcept { return error_.empty(); }
+  const std::string& error() const noexcept { return error_; }
+  std::size_t position() const noexcept { return at_; }
+  std::size_t left() const noexcept { return bytes_.size() - at_; }
+
+ private:
+  template <class E>
+  void read_array(std::string_view name, Array<E>& value) {
+    std::uint64_t n = 0;
+    if (!take(name, &n, sizeof n)) return;
+    const std::size_t alignment = alignment_ ? alignment_ : alignof(E);
+    const std::size_t padding = (alignment - at_ % alignment) % alignment;
+    if (padding > left()) return fail_short(name, padding);
+    at_ += padding;
+    if (n > left() / sizeof(E)) return fail_short(name, n <= UINT64_MAX / sizeof(E) ? n * sizeof(E) : UINT64_MAX);
+    const std::byte* p = bytes_.data() + at_;
+    if (arrays_ == Arrays::borrow && reinterpret_cast<std::uintptr_t>(p) % alignof(E) == 0) {
+      value = Array<E>::borrow(reinterpret_cast<const E*>(p), n);
+    } else {
+      value = Array<E>(n);
+      if (n != 0) std::memcpy(value.mutable_data(), p, n * sizeof(E));
+    }
+    at_ += n * sizeof(E);
+  }
+  bool take(std::string_view name, void* to, std::size_t n) {
+    if (n > left()) {
+      fail_short(name, n);
+      return false;
+    }
+    std::memcpy(to, bytes_.data() + at_, n);
+    at_ += n;
+    return true;
+  }
+  void fail(std::string message) { error_ = std::move(message); }
+  void fail_short(std::string_view name, std::uint64_t needed) {
+    fail("field '" + std::string(name) + "' needs " + std::to_string(needed) + " bytes; " + std::to_string(left()) +
+         " are left");
+  }
+
+  std::span<const std::byte> bytes_;
+  std::size_t at_;
+  std::size_t alignment_;
+  Arrays arrays_;
+  std::string error_;
+};
+
+// Adds up the bits of all fields: what a query needs, without padding and lengths.
+class FieldSizer {
+ public:
+  template <class T>
+  void operator()(std::string_view, const T& value) {
+    if constexpr (Scalar<T>) {
+      bits_ += 8 * sizeof value;
+    } else if constexpr (archive_detail::is_array<T>) {
+      bits_ += 8 * sizeof(value[0]) * value.size();
+    } else if constexpr (archive_detail::is_vector<T>) {
+      for (const auto& element : value) (*this)("", element);
+    } else {
+      T::fields(value, *this);
+    }
+  }
+  std::uint64_t bits() const noexcept { return bits_; }
+
+ private:
+  std::uint64_t bits_ = 0;
+};
+
+// Makes every array of a filter its own, so that it may be changed. Does nothing to those that are.
+class FieldOwner {
+ public:
+  template <class T>
+  void operator()(std::string_view, T& value) {
+    if constexpr (archive_detail::is_array<T>) {
+      value.own();
+    } else if constexpr (archive_detail::is_vector<T>) {
+      for (auto& element : value) (*this)("", element);
+    } else if constexpr (!Scalar<T>) {
+      T::fields(value, *this);
+    }
+  }
+};
+
+template <Described T>
+std::uint64_t bits_of_fields(const T& value) noexcept {
+  FieldSizer size;
+  T::fields(value, size);
+  return size.bits();
+}
+
+// ---- text: parameters on a command line ------------------------------------------------------------------------
+
+// The shortest text that reads back as the same value.
+template <Scalar T>
+std::string to_text(T value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return value ? "true" : "false";
+  } else if constexpr (NamedEnum<T>) {
+    return std::string(enum_names(value)[static_cast<std::size_t>(value)]);
+  } else {
+    char buffer[64];
+    return std::string(buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr);
+  }
+}
+
+// False, and value unchanged, if text is not one. `what_is_right` then says what it should have been.
+template <Scalar T>
+bool from_text(std::string_view text, T& value, std::string& what_is_right) {
+  if constexpr (std::is_same_v<T, bool>) {
+    what_is_right = "true or false";
+    if (text != "true" && text != "false" && text != "1" && text != "0") return false;
+    value = text == "true" || text == "1";
+    return true;
+  } else if constexpr (NamedEnum<T>) {
+    what_is_right.clear();
+    std::size_t i = 0;
+    for (std::string_view name : enum_names(T{})) {
+      if (text == name) {
+        value = static_cast<T>(i);
+        return true;
+      }
+      what_is_right += (i++ == 0 ? "" : ", ") + std::string(name);
+    }
+    what_is_right = "one of " + what_is_right;
+    return false;
+  } else {
+    what_is_right = std::is_integral_v<T> ? "a whole number" : "a number";
+    if constexpr (std::is_unsigned_v<T>) what_is_right += " of 0 or more";
+    T parsed{};
+    const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), parsed);
+    if (ec != std::errc{} || end != text.data() + text.size()) return false;
+    if constexpr (std::is_floating_point_v<T>) {
+      if (parsed != parsed || parsed - parsed != 0) return false;  // NaN, infinity
+    }
+    value = parsed;
+    return true;
+  }
+}
+
+struct Param {
+  std::string name;
+  std::string value;
+};
+
+// All fields as text, in their order. For flat structs of scalars, as Params are.
+template <Described T>
+std::vector<Param> params_to_text(const T& params) {
+  std::vector<Param> out;
+  auto visit = [&](std::string_view name, const auto& value) { out.push_back({std::string(name), to_text(value)}); };
+  T::fields(params, visit);
+  return out;
+}
+
+// Sets the named fields. `who` begins the error message.
+template <Described T>
+Result<Ok> params_from_text(std::string_view who, std::span<const Param> texts, T& params) {
+  for (const Param& text : texts) {
+    bool found = false;
+    std::string wrong, names;
+    auto visit = [&](std::string_view name, auto& value) {
+      names += (names.empty() ? "" : ", ") + std::string(name);
+      if (name != text.name) return;
+      found = true;
+      std::string right;
+      if (!from_text(text.value, value, right)) wrong = right;
+    };
+    T::fields(params, visit);
+    const std::string start = std::string(who) + ": ";
+    if (!found)
+      return Error{Errc::invalid_argument, start + "no parameter '" + text.name + "'; it takes " + names};
+    if (!wrong.empty())
+      return Error{Errc::invalid_argument, start + text.name + " is '" + text.value + "'; it must be " + wrong};
+  }
+  return Ok{};
+}
+
+}  // namespace naysay

@@ -1,0 +1,119 @@
+// Array<T>: a fixed-size, cache-line-aligned array that owns its elements or borrows them from a mapped file.
+//
+//   owned     64-byte aligned, zeroed; from kHugeFrom bytes on aligned to 2 MiB and offered to the kernel as huge
+//             pages, which roughly halves the cost of a random read in a large filter.
+//   borrowed  a view of memory that somebody else keeps alive; read-only until own() makes a copy.
+//
+// Copying an Array copies the elements of an owned one and the view of a borrowed one.
+#pragma once
+
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+namespace naysay {
+
+inline constexpr std::size_t kCacheLine = 64;
+inline constexpr std::size_t kHugePage = std::size_t{1} << 21;
+inline constexpr std::size_t kHugeFrom = std::size_t{4} << 20;  // below that the page table fits the caches anyway
+
+template <class T>
+class Array {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  Array() = default;
+  explicit Array(std::uint64_t size) : data_(allocate(size)), size_(size), owned_(true) {
+    if (size != 0) std::memset(static_cast<void*>(data_), 0, size * sizeof(T));
+  }
+  static Array borrow(const T* data, std::uint64_t size) noexcept {
+    Array a;
+    a.data_ = const_cast<T*>(data);  // never written: mutable_data() requires owned()
+    a.size_ = size;
+    a.owned_ = false;
+    return a;
+  }
+  Array(const Array& other) : data_(other.data_), size_(other.size_), owned_(other.owned_) {
+    if (owned_) copy_from(other.data_);
+  }
+  Array(Array&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)),
+        size_(std::exchange(other.size_, 0)),
+        owned_(std::exchange(other.owned_, true)) {}
+  Array& operator=(Array other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(owned_, other.owned_);
+    return *this;
+  }
+  ~Array() {
+    if (owned_) release(data_, size_);
+  }
+
+  bool owned() const noexcept { return owned_; }
+  void own() {
+    if (owned_) return;
+    copy_from(data_);
+    owned_ = true;
+  }
+
+  std::uint64_t size() const noexcept { return size_; }
+  bool empty() const noexcept { return size_ == 0; }
+  const T* data() const noexcept { return data_; }
+  const T& operator[](std::uint64_t i) const noexcept {
+    assert(i < size_);
+    return data_[i];
+  }
+  const T* begin() const noexcept { return data_; }
+  const T* end() const noexcept { return data_ + size_; }
+
+  // Requires owned(): a borrowed array may lie in read-only memory.
+  T* mutable_data() noexcept {
+    assert(owned_);
+    return data_;
+  }
+  T& at_mut(std::uint64_t i) noexcept {
+    assert(owned_ && i < size_);
+    return data_[i];
+  }
+
+  friend bool operator==(const Array& a, const Array& b) noexcept {
+    return a.size_ == b.size_ && (a.size_ == 0 || std::memcmp(a.data_, b.data_, a.size_ * sizeof(T)) == 0);
+  }
+
+ private:
+  static std::size_t alignment(std::uint64_t size) noexcept {
+    return size * sizeof(T) >= kHugeFrom ? kHugePage : kCacheLine;
+  }
+  static T* allocate(std::uint64_t size) {
+    if (size == 0) return nullptr;
+    const std::size_t bytes = size * sizeof(T);
+    void* memory = ::operator new(bytes, std::align_val_t{alignment(size)});
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+    if (bytes >= kHugeFrom) ::madvise(memory, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
+#endif
+    return static_cast<T*>(memory);
+  }
+  static void release(T* data, std::uint64_t size) noexcept {
+    if (data) ::operator delete(static_cast<void*>(data), std::align_val_t{alignment(size)});
+  }
+  void copy_from(const T* source) {
+    data_ = allocate(size_);
+    if (size_ != 0) std::memcpy(static_cast<void*>(data_), source, size_ * sizeof(T));
+  }
+
+  T* data_ = nullptr;
+  std::uint64_t size_ = 0;
+  bool owned_ = true;
+};
+
+}  // namespace naysay

@@ -1,0 +1,142 @@
+// Bits: words, packed n-bit cells, sticky counters. The only file that shifts and masks words.
+//
+//   Cells, b = 5:    cell   0     1     2     3   ...
+//                   bits  00000 11111 22222 33333 ...      little-endian: cell i starts at bit i * b
+//
+// A cell is read with one unaligned 8-byte load, a shift and a mask, whatever its width (1..32 bits), because
+// (i * b) mod 8 + 32 < 64. One spare word behind the last cell keeps that load inside the array.
+//
+// A counter is a cell that never forgets: at its maximum it is *sticky*, it neither goes up nor down, because
+// nobody knows how many keys it stands for. Going down from 0 is refused too.
+#pragma once
+
+#include <bit>
+#include <cassert>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "naysay/core/array.hpp"
+#include "naysay/core/result.hpp"
+
+namespace naysay {
+
+static_assert(std::endian::native == std::endian::little,
+              "naysay reads its little-endian files in place; big-endian machines are not supported");
+
+// b ones. Requires b <= 64.
+constexpr std::uint64_t low_mask(unsigned b) noexcept {
+  assert(b <= 64);
+  return b == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << b) - 1;
+}
+
+constexpr std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) noexcept { return a / b + (a % b != 0); }
+constexpr std::uint64_t words_for_bits(std::uint64_t bits) noexcept { return divide_up(bits, 64); }
+
+inline bool test_bit(const std::uint64_t* words, std::uint64_t i) noexcept { return (words[i >> 6] >> (i & 63)) & 1; }
+inline void set_bit(std::uint64_t* words, std::uint64_t i) noexcept { words[i >> 6] |= std::uint64_t{1} << (i & 63); }
+inline void clear_bit(std::uint64_t* words, std::uint64_t i) noexcept {
+  words[i >> 6] &= ~(std::uint64_t{1} << (i & 63));
+}
+
+inline std::uint64_t load_u64(const void* p) noexcept {
+  std::uint64_t x;
+  std::memcpy(&x, p, sizeof x);
+  return x;
+}
+inline void store_u64(void* p, std::uint64_t x) noexcept { std::memcpy(p, &x, sizeof x); }
+
+// b bits that start at bit `at`. Requires b <= 57 and 8 readable bytes from byte at / 8 on.
+inline std::uint64_t load_bits(const std::uint64_t* words, std::uint64_t at, unsigned b) noexcept {
+  return (load_u64(reinterpret_cast<const unsigned char*>(words) + (at >> 3)) >> (at & 7)) & low_mask(b);
+}
+inline void store_bits(std::uint64_t* words, std::uint64_t at, unsigned b, std::uint64_t value) noexcept {
+  unsigned char* p = reinterpret_cast<unsigned char*>(words) + (at >> 3);
+  const unsigned shift = static_cast<unsigned>(at & 7);
+  store_u64(p, (load_u64(p) & ~(low_mask(b) << shift)) | (value << shift));
+}
+
+// 64 bits that start at bit `at`, across two words. Requires that word at / 64 + 1 exists.
+inline std::uint64_t load_window(const std::uint64_t* words, std::uint64_t at) noexcept {
+  const unsigned shift = static_cast<unsigned>(at & 63);
+  const std::uint64_t low = words[at >> 6] >> shift;
+  return shift == 0 ? low : low | (words[(at >> 6) + 1] << (64 - shift));
+}
+
+// Position of the `rank`-th (from 0) one bit of x. Requires rank < popcount(x). Portable: halves by popcount, then
+// clears the few ones left.
+constexpr unsigned select64(std::uint64_t x, unsigned rank) noexcept {
+  assert(rank < static_cast<unsigned>(std::popcount(x)));
+  unsigned base = 0;
+  for (unsigned half = 32; half >= 8; half /= 2) {
+    const unsigned ones = static_cast<unsigned>(std::popcount(x & low_mask(half)));
+    if (rank >= ones) rank -= ones, x >>= half, base += half;
+  }
+  for (; rank > 0; --rank) x &= x - 1;
+  return base + static_cast<unsigned>(std::countr_zero(x));
+}
+
+// n packed cells of b bits, 1 <= b <= 32.
+class Cells {
+ public:
+  Cells() = default;
+  Cells(std::uint64_t n, unsigned b) : words_(words_for(n, b)), n_(n), b_(b) { assert(b >= 1 && b <= 32); }
+
+  static std::uint64_t words_for(std::uint64_t n, unsigned b) noexcept { return n == 0 ? 0 : words_for_bits(n * b) + 1; }
+
+  std::uint64_t size() const noexcept { return n_; }
+  unsigned width() const noexcept { return b_; }
+  std::uint32_t max() const noexcept { return static_cast<std::uint32_t>(low_mask(b_)); }
+  const std::uint64_t* words() const noexcept { return words_.data(); }
+  std::uint64_t* mutable_words() noexcept { return words_.mutable_data(); }
+
+  std::uint32_t get(std::uint64_t i) const noexcept {
+    assert(i < n_);
+    return static_cast<std::uint32_t>(load_bits(words_.data(), i * b_, b_));
+  }
+  void set(std::uint64_t i, std::uint32_t value) noexcept {
+    assert(i < n_ && value <= max());
+    store_bits(words_.mutable_data(), i * b_, b_, value);
+  }
+  void prefetch(std::uint64_t i) const noexcept {
+    __builtin_prefetch(reinterpret_cast<const unsigned char*>(words_.data()) + ((i * b_) >> 3));
+  }
+
+  // Sticky counters: false when the counter is at its maximum (both) or at zero (decrement) and stays there.
+  bool increment(std::uint64_t i) noexcept {
+    const std::uint32_t v = get(i);
+    if (v == max()) return false;
+    set(i, v + 1);
+    return true;
+  }
+  bool decrement(std::uint64_t i) noexcept {
+    const std::uint32_t v = get(i);
+    if (v == max() || v == 0) return false;
+    set(i, v - 1);
+    return true;
+  }
+
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit("n", self.n_);
+    visit("b", self.b_);
+    visit("words", self.words_);
+  }
+  Result<Ok> validate() const {
+    if (b_ < 1 || b_ > 32)
+      return n_ == 0 && b_ == 0 && words_.empty()
+                 ? Result<Ok>(Ok{})
+                 : Error{Errc::corrupt, "cells: width is " + std::to_string(b_) + " bits; it must be 1 to 32"};
+    if (n_ > (std::uint64_t{1} << 58) || words_.size() != words_for(n_, b_))
+      return Error{Errc::corrupt, "cells: " + std::to_string(n_) + " cells of " + std::to_string(b_) + " bits do not make " +
+                                      std::to_string(words_.size()) + " words"};
+    return Ok{};
+  }
+
+ private:
+  Array<std::uint64_t> words_;
+  std::uint64_t n_ = 0;
+  std::uint32_t b_ = 0;
+};
+
+}  // namespace naysay

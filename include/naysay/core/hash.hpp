@@ -1,0 +1,116 @@
+// Hash once: one pass over a key gives a 128-bit Digest; everything else is derived from the digest.
+//
+//   key bytes --XXH3 or SipHash--> Digest {lo, hi} --nth_hash, fast_range--> positions, fingerprints, shards
+//
+// A filter never sees a key again after it was digested, so its cost does not depend on the key's length.
+//
+// Two ways to digest, chosen when a filter is built and recorded in its file:
+//   HashId::xxh3      XXH3-128 with a 64-bit seed. The default. Fast, well mixed, not secret: who knows the seed
+//                     can manufacture false positives.
+//   HashId::siphash   SipHash-2-4-128 with a 128-bit key, a pseudo-random function, for hostile input. The key is
+//                     stored in the file: who can read the file can manufacture false positives again.
+//
+// A 64-bit integer is not a string: digest(7) and digest("7") differ. With xxh3 integers take a fast path of two
+// independent 64-bit mixers (lo is a bijection of the integer, so distinct integers never share a digest); with
+// siphash an integer is its 8 little-endian bytes.
+//
+// Promises   the same bytes, seed and HashId give the same digest on any machine, for ever (golden values in
+//            tests/core/hash_test.cpp).
+// Cost       one pass over the key's bytes; siphash takes several times as long as xxh3.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace naysay {
+
+struct Digest {
+  std::uint64_t lo = 0;
+  std::uint64_t hi = 0;
+  friend constexpr auto operator<=>(const Digest&, const Digest&) = default;
+};
+
+enum class HashId : std::uint32_t { xxh3 = 1, siphash = 2 };
+
+// A bijection of 64-bit words in which every input bit reaches every output bit (Stafford's variant 13 of the
+// MurmurHash3 finaliser).
+constexpr std::uint64_t mix64(std::uint64_t x) noexcept {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+// A bijection of 64-bit words that costs one multiplication; enough to remix a digest, not to hash a key.
+constexpr std::uint64_t remix64(std::uint64_t x) noexcept {
+  x *= 0x9e3779b97f4a7c15u;
+  return x ^ (x >> 32);
+}
+
+// Maps a hash to [0, n) by multiply-shift: uses the high bits of x, no division. Requires n > 0 for a
+// meaningful result; fast_range(x, 0) is 0.
+constexpr std::uint64_t fast_range(std::uint64_t x, std::uint64_t n) noexcept {
+  return static_cast<std::uint64_t>((static_cast<unsigned __int128>(x) * n) >> 64);
+}
+constexpr std::uint32_t fast_range32(std::uint32_t x, std::uint32_t n) noexcept {
+  return static_cast<std::uint32_t>((static_cast<std::uint64_t>(x) * n) >> 32);
+}
+
+// The high and low halves of a 128-bit product, folded: every bit of both factors reaches every bit of the result.
+constexpr std::uint64_t fold_multiply(std::uint64_t a, std::uint64_t b) noexcept {
+  const unsigned __int128 product = static_cast<unsigned __int128>(a) * b;
+  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+}
+
+// The i-th function of the family H: full 64-bit values, one multiplication each. Both factors move with i, so
+// the values are not in arithmetic progression as those of double_hash are.
+constexpr std::uint64_t nth_hash(Digest d, std::uint64_t i) noexcept {
+  return fold_multiply(d.lo + i * 0xd6e8feb86659fd93u, d.hi ^ (i * 0xa0761d6478bd642fu));
+}
+
+// The i-th value of double hashing: lo + i * hi. Cheaper than nth_hash and enough for Bloom filters
+// (Kirsch and Mitzenmacher, 2006). The multiplier is odd so that it never degenerates to a constant.
+constexpr std::uint64_t double_hash(Digest d, std::uint64_t i) noexcept { return d.lo + i * (d.hi | 1); }
+
+// The fast path for 64-bit integers under HashId::xxh3.
+constexpr Digest digest(std::uint64_t key, std::uint64_t seed = 0) noexcept {
+  return {mix64(key + seed * 0x9e3779b97f4a7c15u), mix64((key ^ 0xa0761d6478bd642fu) + mix64(seed + 1))};
+}
+
+// XXH3-128 of the bytes.
+Digest digest(std::string_view key, std::uint64_t seed = 0) noexcept;
+inline Digest digest(const char* key, std::uint64_t seed = 0) noexcept { return digest(std::string_view(key), seed); }
+
+struct SipKey {
+  std::uint64_t lo = 0;
+  std::uint64_t hi = 0;
+  friend constexpr auto operator<=>(const SipKey&, const SipKey&) = default;
+};
+
+// SipHash-2-4 with 128-bit output.
+Digest siphash(std::string_view key, SipKey secret) noexcept;
+
+// XXH3-64 of the bytes: the checksum of files.
+std::uint64_t checksum(std::span<const std::byte> bytes, std::uint64_t seed = 0) noexcept;
+
+// How a filter's keys are digested: chosen once, recorded in the file, the same for building and asking.
+struct Hasher {
+  HashId id = HashId::xxh3;
+  std::uint64_t seed = 0;  // of xxh3
+  SipKey secret = {};      // of siphash
+
+  Digest operator()(std::string_view key) const noexcept {
+    return id == HashId::siphash ? siphash(key, secret) : digest(key, seed);
+  }
+  Digest operator()(std::uint64_t key) const noexcept {
+    return id == HashId::siphash ? siphash_integer(key) : digest(key, seed);
+  }
+  friend constexpr bool operator==(const Hasher&, const Hasher&) = default;
+
+ private:
+  Digest siphash_integer(std::uint64_t key) const noexcept;
+};
+
+}  // namespace naysay

@@ -1,0 +1,41 @@
+// The one list of filters. A line here gives a filter its name in the tool, its id in files, save and load,
+// conformance tests, a fuzz target and benchmark rows. Names and ids are permanent once released.
+#include "holder.hpp"
+#include "naysay/any_filter.hpp"
+#include "naysay/classic/bloom.hpp"
+
+namespace naysay {
+
+namespace {
+
+using erased::entry;
+
+constexpr FilterType kFilters[] = {
+    entry<Bloom>("bloom", 1),
+};
+
+constexpr bool names_and_ids_are_unique() {
+  for (const FilterType& a : kFilters)
+    for (const FilterType& b : kFilters)
+      if (&a != &b && (a.name == b.name || a.id == b.id)) return false;
+  return true;
+}
+static_assert(names_and_ids_are_unique(), "two filters share a name or an id");
+
+}  // namespace
+
+std::span<const FilterType> filter_types() noexcept { return kFilters; }
+
+const FilterType* find_filter(std::string_view name) noexcept {
+  for (const FilterType& t : kFilters)
+    if (t.name == name) return &t;
+  return nullptr;
+}
+
+const FilterType* find_filter(std::uint32_t id) noexcept {
+  for (const FilterType& t : kFilters)
+    if (t.id == id) return &t;
+  return nullptr;
+}
+
+}  // namespace naysay

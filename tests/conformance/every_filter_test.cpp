@@ -1,0 +1,379 @@
+// Conformance: what every registered filter must hold, held to its own claims.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <set>
+
+#include "naysay/any_filter.hpp"
+#include "naysay/core/cpu.hpp"
+#include "sample.hpp"
+
+namespace naysay {
+
+std::ostream& operator<<(std::ostream& out, const FilterType& t) { return out << t.name; }
+
+namespace {
+
+using sample::numbers;
+using sample::rate_matches;
+
+constexpr std::uint64_t kSizes[] = {0, 1, 2, 3, 63, 64, 65, 1000, 20'000};
+
+class EveryFilter : public ::testing::TestWithParam<FilterType> {
+ protected:
+  static AnyFilter must_build(const Workload& w, std::initializer_list<Param> params = {}) {
+    auto f = AnyFilter::build(GetParam().name, w, params);
+    EXPECT_TRUE(f) << f.error().message;
+    if (!f) std::abort();
+    return std::move(*f);
+  }
+};
+
+std::string test_name(const ::testing::TestParamInfo<FilterType>& info) {
+  std::string name(info.param.name);
+  for (char& c : name)
+    if (c == '-') c = '_';
+  return name;
+}
+
+TEST_P(EveryFilter, NeverDeniesAKeyItWasBuiltFrom) {
+  for (std::uint64_t n : kSizes) {
+    const auto keys = numbers(0, n);
+    const AnyFilter f = must_build({.keys = keys});
+    for (std::uint64_t i = 0; i < n; ++i) ASSERT_TRUE(f.may_contain(keys[i])) << "key " << i << " of " << n;
+  }
+}
+
+TEST_P(EveryFilter, NeverDeniesAKeyWhenKeysRepeatAndNegativesAreKeys) {
+  for (std::uint64_t n : kSizes) {
+    auto keys = numbers(0, n);
+    const auto once = keys;
+    keys.insert(keys.end(), once.begin(), once.end());
+    if (n > 0) keys.insert(keys.end(), 40, once[0]);
+    auto negatives = numbers(n / 2, n);  // the first half of them are keys
+    negatives.insert(negatives.end(), negatives.begin(), negatives.end());
+    const AnyFilter f = must_build({.keys = keys, .negatives = negatives});
+    for (const Digest& d : keys) ASSERT_TRUE(f.may_contain(d)) << "of " << n;
+  }
+}
+
+TEST_P(EveryFilter, StaysWithinItsBudget) {
+  for (std::uint64_t n : kSizes) {
+    const auto keys = numbers(7, n), negatives = numbers(1 << 30, n);
+    for (const char* bits : {"8", "12.5", "20"}) {
+      auto f = AnyFilter::build(GetParam().name, {.keys = keys, .negatives = negatives}, {{"bits_per_key", bits}});
+      if (!f) {
+        EXPECT_EQ(f.error().code, Errc::out_of_budget) << f.error().message;
+        continue;
+      }
+      EXPECT_LE(static_cast<double>(f->size_bits()),
+                std::stod(bits) * static_cast<double>(n) + static_cast<double>(GetParam().claims.fixed_bits))
+          << n << " keys at " << bits;
+    }
+  }
+}
+
+TEST_P(EveryFilter, ErrsOnStrangersAsOftenAsItSays) {
+  const auto keys = numbers(0, 20'000), negatives = numbers(5'000'000, 20'000), strangers = numbers(9'000'000, 400'000);
+  for (bool told : {false, true}) {
+    Workload w{.keys = keys};
+    if (told) w.negatives = negatives;
+    const AnyFilter f = must_build(w);
+    std::uint64_t hits = 0;
+    for (const Digest& d : strangers) hits += f.may_contain(d);
+    EXPECT_TRUE(rate_matches(hits, strangers.size(), f.expected_fpr(), GetParam().claims.fpr_model_error));
+  }
+}
+
+TEST_P(EveryFilter, RefusesEveryKnownNegativeIfItClaimsSo) {
+  if (!GetParam().claims.exact_on_negatives) GTEST_SKIP() << "it makes no such claim";
+  const auto keys = numbers(0, 20'000), negatives = numbers(5'000'000, 20'000);
+  const AnyFilter f = must_build({.keys = keys, .negatives = negatives});
+  for (const Digest& d : negatives) ASSERT_FALSE(f.may_contain(d));
+}
+
+TEST_P(EveryFilter, AnswersTheSameOneByOneAndInBatches) {
+  for (std::uint64_t n : kSizes) {
+    const auto keys = numbers(0, n);
+    const AnyFilter f = must_build({.keys = keys});
+    for (std::uint64_t asked : {0, 1, 7, 15, 16, 17, 33, 5000}) {
+      const auto questions = numbers(n / 2, asked);
+      std::vector<std::uint8_t> answers(asked + 1, 2);
+      f.may_contain(questions, answers.data());
+      for (std::uint64_t i = 0; i < asked; ++i) ASSERT_EQ(answers[i], f.may_contain(questions[i])) << i << " of " << asked;
+      ASSERT_EQ(answers[asked], 2) << "wrote behind the end";
+    }
+  }
+}
+
+TEST_P(EveryFilter, AnswersAndBuildsTheSameWithEveryInstructionSet) {
+  const auto keys = numbers(0, 5000), negatives = numbers(1'000'000, 5000), questions = numbers(2500, 60'000);
+  const Workload w{.keys = keys, .negatives = negatives};
+  const auto ask = [&](std::vector<std::uint8_t>& one, std::vector<std::uint8_t>& batch) {
+    const AnyFilter f = must_build(w);
+    one.resize(questions.size());
+    batch.resize(questions.size());
+    for (std::size_t i = 0; i < questions.size(); ++i) one[i] = f.may_contain(questions[i]);
+    f.may_contain(questions, batch.data());
+    return f.save();
+  };
+  std::vector<std::uint8_t> one, batch, plain_one, plain_batch;
+  ScopedSimd scalar(Simd::scalar);
+  const auto plain = ask(plain_one, plain_batch);
+  EXPECT_EQ(plain_one, plain_batch);
+  for (Simd level : {Simd::avx2, Simd::avx512}) {
+    if (level > simd_supported()) continue;
+    ScopedSimd vector(level);
+    EXPECT_EQ(ask(one, batch), plain) << "simd level " << static_cast<int>(level);
+    EXPECT_EQ(one, plain_one) << "simd level " << static_cast<int>(level);
+    EXPECT_EQ(batch, plain_one) << "simd level " << static_cast<int>(level);
+  }
+}
+
+TEST_P(EveryFilter, GivesTheSameBytesForTheSameInputAndAnyNumberOfThreads) {
+  const auto keys = numbers(0, 20'000), negatives = numbers(1'000'000, 20'000);
+  Workload w{.keys = keys, .negatives = negatives, .seed = 5};
+  const auto first = must_build(w).save();
+  EXPECT_EQ(must_build(w).save(), first);
+  w.threads = 3;
+  EXPECT_EQ(must_build(w).save(), first);
+}
+
+TEST_P(EveryFilter, ComesBackFromItsFileByteForByte) {
+  for (std::uint64_t n : kSizes) {
+    const auto keys = numbers(0, n), questions = numbers(0, 2 * n + 1000);
+    auto built = AnyFilter::build(GetParam().name, {.keys = keys}, {}, {HashId::siphash, 0, {1, 2}});
+    ASSERT_TRUE(built) << built.error().message;
+    const auto bytes = built->save();
+    const auto copy = AnyFilter::load(bytes), view = AnyFilter::view(bytes);
+    ASSERT_TRUE(copy) << copy.error().message;
+    ASSERT_TRUE(view) << view.error().message;
+    EXPECT_EQ(copy->save(), bytes);
+    EXPECT_EQ(view->save(), bytes);
+    EXPECT_EQ(copy->hasher(), built->hasher());
+    EXPECT_EQ(copy->keys(), n);
+    EXPECT_EQ(copy->size_bits(), built->size_bits());
+    const auto bare = built->save_bare();
+    const auto tiny = AnyFilter::view_bare(bare, built->hasher());
+    ASSERT_TRUE(tiny) << tiny.error().message;
+    EXPECT_EQ(tiny->save_bare(), bare);
+    EXPECT_LE(bare.size() * 8, built->size_bits() + 64 * 64) << "a bare payload is the filter and little else";
+    for (const Digest& d : questions) {
+      ASSERT_EQ(copy->may_contain(d), built->may_contain(d));
+      ASSERT_EQ(view->may_contain(d), built->may_contain(d));
+      ASSERT_EQ(tiny->may_contain(d), built->may_contain(d));
+    }
+  }
+}
+
+TEST_P(EveryFilter, IsReadFromBarePayloadsAtAnyAddress) {
+  const auto keys = numbers(0, 300);
+  const AnyFilter f = must_build({.keys = keys});
+  const auto bare = f.save_bare();
+  for (std::size_t shift = 0; shift < 9; ++shift) {
+    std::vector<std::byte> moved(bare.size() + shift);
+    std::memcpy(moved.data() + shift, bare.data(), bare.size());
+    const auto tiny = AnyFilter::view_bare(std::span(moved).subspan(shift));
+    ASSERT_TRUE(tiny) << tiny.error().message;
+    for (const Digest& d : keys) ASSERT_TRUE(tiny->may_contain(d));
+  }
+}
+
+// Each prefix in its own allocation, so that ASan sees a read past its end.
+std::span<const std::byte> prefix(const std::vector<std::byte>& bytes, std::size_t n, std::unique_ptr<std::byte[]>& owner) {
+  owner = std::make_unique<std::byte[]>(n);
+  if (n != 0) std::memcpy(owner.get(), bytes.data(), n);
+  return {owner.get(), n};
+}
+
+TEST_P(EveryFilter, RefusesEveryTruncationAndEveryFlippedBit) {
+  const auto keys = numbers(0, 20);
+  const AnyFilter f = must_build({.keys = keys});
+  const auto bytes = f.save(), bare = f.save_bare();
+  std::unique_ptr<std::byte[]> owner;
+  for (std::size_t n = 0; n < bytes.size(); ++n) {
+    const auto cut = AnyFilter::load(prefix(bytes, n, owner));
+    ASSERT_FALSE(cut) << "the first " << n << " of " << bytes.size() << " bytes were taken for a filter";
+    ASSERT_FALSE(cut.error().message.empty());
+  }
+  for (std::size_t n = 0; n < bare.size(); ++n)
+    ASSERT_FALSE(AnyFilter::view_bare(prefix(bare, n, owner))) << "the first " << n << " of " << bare.size() << " bytes";
+  for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
+    auto flipped = bytes;
+    flipped[bit / 8] ^= std::byte{static_cast<unsigned char>(1u << (bit % 8))};
+    ASSERT_FALSE(AnyFilter::load(flipped)) << "bit " << bit;
+  }
+  auto longer = bytes;
+  longer.push_back(std::byte{0});
+  EXPECT_FALSE(AnyFilter::load(longer));
+}
+
+TEST_P(EveryFilter, SurvivesAnyFieldBytesThatAValidChecksumCovers) {
+  // A bare payload has no checksum, so every flip reaches validate(): it is refused, or answers without harm.
+  const auto keys = numbers(0, 20), questions = numbers(0, 200);
+  const auto bare = must_build({.keys = keys}).save_bare();
+  std::unique_ptr<std::byte[]> owner;
+  for (std::size_t bit = 0; bit < bare.size() * 8; ++bit) {
+    auto flipped = bare;
+    flipped[bit / 8] ^= std::byte{static_cast<unsigned char>(1u << (bit % 8))};
+    auto f = AnyFilter::view_bare(prefix(flipped, flipped.size(), owner));
+    if (!f) continue;
+    std::uint8_t answers[200];
+    f->may_contain(questions, answers);
+    for (const Digest& d : questions) (void)f->may_contain(d);
+    (void)f->expected_fpr();
+    if (f->type().dynamic)
+      for (const Digest& d : questions) (void)f->insert(d);
+    if (f->type().erasable)
+      for (const Digest& d : questions) (void)f->erase(d);
+    if (f->type().adaptive)
+      for (const Digest& d : questions) (void)f->adapt(d, 1);
+  }
+}
+
+TEST_P(EveryFilter, NamesTheParameterItDoesNotHave) {
+  const auto f = AnyFilter::build(GetParam().name, {}, {{"bits_per_kee", "8"}});
+  ASSERT_FALSE(f);
+  EXPECT_EQ(f.error().code, Errc::invalid_argument);
+  EXPECT_NE(f.error().message.find("no parameter 'bits_per_kee'; it takes bits_per_key"), std::string::npos) << f.error().message;
+}
+
+TEST_P(EveryFilter, BeginsItsParametersWithBitsPerKey) {
+  const auto defaults = GetParam().defaults();
+  ASSERT_FALSE(defaults.empty());
+  EXPECT_EQ(defaults[0].name, "bits_per_key");
+  EXPECT_TRUE(GetParam().check_params(GetParam().name, defaults));
+  EXPECT_FALSE(GetParam().claims.about.empty());
+}
+
+TEST_P(EveryFilter, GivesTheRateItPricedWithinTheBitsItPriced) {
+  if (!GetParam().tunable) GTEST_SKIP() << "it cannot price a rate";
+  const auto keys = numbers(0, 50'000), strangers = numbers(9'000'000, 1'000'000);
+  for (double fpr : {0.1, 0.01, 0.001}) {
+    const auto params = GetParam().params_for(fpr);
+    const auto f = AnyFilter::build(GetParam().name, {.keys = keys}, std::span<const Param>(params));
+    ASSERT_TRUE(f) << f.error().message;
+    EXPECT_LE(f->expected_fpr(), fpr * (1.02 + GetParam().claims.fpr_model_error)) << "asked for " << fpr;
+    EXPECT_LE(static_cast<double>(f->size_bits()), GetParam().bits_per_key(fpr) * 50'000 * 1.001 + static_cast<double>(GetParam().claims.fixed_bits));
+    std::uint64_t hits = 0;
+    for (const Digest& d : strangers) hits += f->may_contain(d);
+    EXPECT_TRUE(rate_matches(hits, strangers.size(), f->expected_fpr(), GetParam().claims.fpr_model_error)) << "asked for " << fpr;
+  }
+}
+
+TEST_P(EveryFilter, HoldsWhatIsInsertedLater) {
+  if (!GetParam().dynamic) GTEST_SKIP() << "it is static";
+  const auto keys = numbers(0, 2000);
+  AnyFilter f = must_build({.keys = std::span(keys).first(500), .capacity = 2000});
+  for (std::size_t i = 500; i < keys.size(); ++i) ASSERT_TRUE(f.insert(keys[i])) << "no room for key " << i;
+  for (const Digest& d : keys) ASSERT_TRUE(f.may_contain(d));
+  EXPECT_EQ(f.keys(), 2000u);
+}
+
+TEST_P(EveryFilter, SaysNoRoomOrTakesTheKeyAndChangesNothingOtherwise) {
+  if (!GetParam().dynamic) GTEST_SKIP() << "it is static";
+  AnyFilter f = must_build({.capacity = 100});
+  std::vector<Digest> in;
+  for (const Digest& d : numbers(0, 1000)) {
+    const auto before = f.save();
+    if (f.insert(d))
+      in.push_back(d);
+    else
+      ASSERT_EQ(f.save(), before) << "a refused insert changed something";
+    for (const Digest& k : in) ASSERT_TRUE(f.may_contain(k));
+  }
+  EXPECT_GE(in.size(), 100u);
+}
+
+TEST_P(EveryFilter, InsertsIntoAMappedFilterWithoutWritingToTheFile) {
+  if (!GetParam().dynamic) GTEST_SKIP() << "it is static";
+  const auto keys = numbers(0, 100);
+  const auto bytes = must_build({.keys = std::span(keys).first(50), .capacity = 100}).save();
+  auto untouched = bytes;
+  auto view = AnyFilter::view(bytes);
+  ASSERT_TRUE(view);
+  for (const Digest& d : keys) ASSERT_TRUE(view->insert(d));
+  EXPECT_EQ(bytes, untouched);
+  for (const Digest& d : keys) EXPECT_TRUE(view->may_contain(d));
+}
+
+TEST_P(EveryFilter, ForgetsWhatIsErasedAndKeepsTheRest) {
+  if (!GetParam().erasable) GTEST_SKIP() << "it cannot erase";
+  const auto keys = numbers(0, 2000);
+  AnyFilter f = must_build({.keys = keys});
+  for (std::size_t i = 0; i < 1000; ++i) ASSERT_TRUE(f.erase(keys[i]));
+  for (std::size_t i = 1000; i < 2000; ++i) ASSERT_TRUE(f.may_contain(keys[i]));
+  std::uint64_t left = 0;
+  for (std::size_t i = 0; i < 1000; ++i) left += f.may_contain(keys[i]);
+  EXPECT_LE(left, 100u) << "erased keys should be strangers again";
+  for (std::size_t i = 1000; i < 2000; ++i) ASSERT_TRUE(f.erase(keys[i]));
+  EXPECT_EQ(f.keys(), 0u);
+  left = 0;
+  for (const Digest& d : keys) left += f.may_contain(d);
+  EXPECT_EQ(left, 0u);
+}
+
+TEST_P(EveryFilter, ErasesNothingWhenItDeniesTheKey) {
+  if (!GetParam().erasable) GTEST_SKIP() << "it cannot erase";
+  const auto keys = numbers(0, 500);
+  AnyFilter f = must_build({.keys = keys});
+  const auto before = f.save();
+  for (const Digest& d : numbers(1'000'000, 2000))
+    ASSERT_FALSE(!f.may_contain(d) && f.erase(d));
+  EXPECT_EQ(f.save(), before);
+}
+
+TEST_P(EveryFilter, CountsAKeyThatIsInsertedAgain) {
+  if (!GetParam().erasable) GTEST_SKIP() << "it cannot erase";
+  const auto keys = numbers(0, 100);
+  AnyFilter f = must_build({.capacity = 300});
+  for (int copy = 0; copy < 2; ++copy)
+    for (const Digest& d : keys) ASSERT_TRUE(f.insert(d));
+  for (const Digest& d : keys) ASSERT_TRUE(f.erase(d));
+  for (const Digest& d : keys) ASSERT_TRUE(f.may_contain(d)) << "erased once, inserted twice";
+}
+
+TEST_P(EveryFilter, AgreesWithAMultisetUnderRandomInsertsAndErases) {
+  if (!GetParam().dynamic) GTEST_SKIP() << "it is static";
+  sample::Words random(11);
+  const auto universe = numbers(0, 600);
+  AnyFilter f = must_build({.capacity = 1000});
+  std::multiset<std::uint64_t> model;
+  for (int step = 0; step < 60'000; ++step) {
+    const std::uint64_t i = random.below(universe.size());
+    if (GetParam().erasable && random.below(2) == 0) {
+      if (const auto at = model.find(i); at != model.end()) {
+        ASSERT_TRUE(f.erase(universe[i]));
+        model.erase(at);
+      }
+    } else if (model.size() < 900 && model.count(i) < 3) {
+      ASSERT_TRUE(f.insert(universe[i]));
+      model.insert(i);
+    }
+    const std::uint64_t j = random.below(universe.size());
+    ASSERT_TRUE(f.may_contain(universe[j]) || model.count(j) == 0) << "step " << step;
+  }
+}
+
+TEST_P(EveryFilter, StopsMakingAFalsePositiveItIsToldOf) {
+  if (!GetParam().adaptive) GTEST_SKIP() << "it does not adapt";
+  const auto keys = numbers(0, 5000);
+  AnyFilter f = must_build({.keys = keys});
+  std::uint64_t told = 0, kept = 0;
+  for (const Digest& d : numbers(9'000'000, 50'000)) {
+    if (!f.may_contain(d)) continue;
+    ++told;
+    if (f.adapt(d, 1)) {
+      ++kept;
+      ASSERT_FALSE(f.may_contain(d)) << "adapt said that it would be refused";
+    }
+  }
+  for (const Digest& d : keys) ASSERT_TRUE(f.may_contain(d)) << "adapting must not cost a key";
+  EXPECT_TRUE(told == 0 || kept > 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, EveryFilter, ::testing::ValuesIn(filter_types().begin(), filter_types().end()), test_name);
+
+}  // namespace
+}  // namespace naysay

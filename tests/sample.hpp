@@ -1,0 +1,42 @@
+// Samples: keys, strangers and costs for tests, from fixed seeds, and the verdict on a measured rate.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "naysay/core/filter.hpp"
+
+namespace naysay::sample {
+
+// The digests of first, first + 1, ...: short sequential keys, the hardest for a weak hash.
+inline std::vector<Digest> numbers(std::uint64_t first, std::uint64_t count) {
+  std::vector<Digest> out(count);
+  for (std::uint64_t i = 0; i < count; ++i) out[i] = digest(first + i);
+  return out;
+}
+
+// A sequence of 64-bit words that is the same on every machine.
+class Words {
+ public:
+  explicit Words(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t operator()() noexcept { return mix64(state_ += 0x9e3779b97f4a7c15u); }
+  std::uint64_t below(std::uint64_t n) noexcept { return fast_range((*this)(), n); }
+
+ private:
+  std::uint64_t state_;
+};
+
+// Both sides: 5 standard deviations plus the model error that the filter admits.
+inline ::testing::AssertionResult rate_matches(std::uint64_t hits, std::uint64_t asked, double expected, double model_error) {
+  const double mean = expected * static_cast<double>(asked);
+  const double allowed = 5 * std::sqrt(mean * (1 - expected)) + model_error * mean + 1;
+  const double off = std::abs(static_cast<double>(hits) - mean);
+  if (off <= allowed) return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure() << hits << " of " << asked << " were accepted; " << mean << " +- " << allowed
+                                       << " were expected";
+}
+
+}  // namespace naysay::sample
