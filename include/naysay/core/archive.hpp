@@ -98,8 +98,9 @@ class FieldWriter {
  private:
   void put(const void* p, std::size_t n) {
     if (n == 0) return;
-    const std::byte* bytes = static_cast<const std::byte*>(p);
-    out_.insert(out_.end(), bytes, bytes + n);
+    const std::size_t at = out_.size();
+    out_.resize(at + n);
+    std::memcpy(out_.data() + at, p, n);
   }
   void pad(std::size_t alignment) { out_.resize((out_.size() + alignment - 1) / alignment * alignment); }
 

@@ -1,0 +1,156 @@
+#include "naysay/core/archive.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "naysay/core/bits.hpp"
+
+namespace naysay {
+
+enum class Mood : std::uint8_t { calm, eager };
+std::span<const std::string_view> enum_names(Mood) {
+  static constexpr std::array<std::string_view, 2> names = {"calm", "eager"};
+  return names;
+}
+
+namespace {
+
+struct Inner {
+  std::uint16_t a = 3;
+  Array<std::uint32_t> list;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit("a", self.a);
+    visit("list", self.list);
+  }
+};
+
+struct Outer {
+  double x = 1.5;
+  bool flag = true;
+  Mood mood = Mood::eager;
+  Inner inner;
+  std::vector<Inner> many;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit("x", self.x);
+    visit("flag", self.flag);
+    visit("mood", self.mood);
+    visit("inner", self.inner);
+    visit("many", self.many);
+  }
+};
+
+Outer example() {
+  Outer o;
+  o.inner.list = Array<std::uint32_t>(5);
+  o.inner.list.at_mut(4) = 9;
+  o.many.resize(2);
+  o.many[1].list = Array<std::uint32_t>(1);
+  return o;
+}
+
+std::vector<std::byte> written(const Outer& o, std::size_t alignment) {
+  std::vector<std::byte> bytes;
+  FieldWriter writer(bytes, alignment);
+  Outer::fields(o, writer);
+  return bytes;
+}
+
+TEST(Archive, ReadsBackWhatItWroteCopiedOrBorrowed) {
+  for (std::size_t alignment : {0, 64})
+    for (auto arrays : {FieldReader::Arrays::copy, FieldReader::Arrays::borrow}) {
+      const auto bytes = written(example(), alignment);
+      Outer o;
+      FieldReader reader(bytes, 0, alignment, arrays);
+      Outer::fields(o, reader);
+      ASSERT_TRUE(reader.ok()) << reader.error();
+      EXPECT_EQ(reader.left(), 0u);
+      EXPECT_EQ(o.inner.list[4], 9u);
+      EXPECT_EQ(o.inner.list.owned(), arrays == FieldReader::Arrays::copy);
+      EXPECT_EQ(written(o, alignment), bytes);
+      FieldOwner owner;
+      Outer::fields(o, owner);
+      EXPECT_TRUE(o.inner.list.owned() && o.many[1].list.owned());
+    }
+}
+
+TEST(Archive, NamesTheFieldThatDoesNotFit) {
+  const auto bytes = written(example(), 0);
+  for (std::size_t n = 0; n < bytes.size(); ++n) {
+    Outer o;
+    const std::vector<std::byte> cut(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(n));
+    FieldReader reader(cut, 0, 0, FieldReader::Arrays::copy);
+    Outer::fields(o, reader);
+    ASSERT_FALSE(reader.ok()) << n;
+    ASSERT_NE(reader.error().find("are left"), std::string::npos) << reader.error();
+  }
+}
+
+TEST(Archive, RefusesALengthThatLiesBeforeItAllocates) {
+  Inner inner;
+  std::vector<std::byte> bytes(2 + 8 + 6);  // a, the length, a few bytes
+  const std::uint64_t lie = UINT64_MAX / 2;
+  std::memcpy(bytes.data() + 2, &lie, 8);
+  FieldReader reader(bytes, 0, 0, FieldReader::Arrays::copy);
+  Inner::fields(inner, reader);
+  EXPECT_FALSE(reader.ok());
+  EXPECT_NE(reader.error().find("field 'list' needs"), std::string::npos) << reader.error();
+}
+
+TEST(Archive, RefusesAnEnumAndABoolThatAreNone) {
+  for (std::size_t at : {8, 9}) {  // flag, mood
+    auto bytes = written(example(), 0);
+    bytes[at] = std::byte{2};
+    Outer o;
+    FieldReader reader(bytes, 0, 0, FieldReader::Arrays::copy);
+    Outer::fields(o, reader);
+    EXPECT_FALSE(reader.ok()) << at;
+  }
+}
+
+struct Settings {
+  double bits_per_key = 8;
+  std::uint32_t k = 0;
+  Mood mood = Mood::calm;
+  bool loud = false;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit("bits_per_key", self.bits_per_key);
+    visit("k", self.k);
+    visit("mood", self.mood);
+    visit("loud", self.loud);
+  }
+};
+
+TEST(Archive, ParametersComeBackFromTheirText) {
+  Settings s{12.25, 7, Mood::eager, true}, t;
+  ASSERT_TRUE(params_from_text("who", params_to_text(s), t));
+  EXPECT_EQ(t.bits_per_key, 12.25);
+  EXPECT_EQ(t.k, 7u);
+  EXPECT_EQ(t.mood, Mood::eager);
+  EXPECT_TRUE(t.loud);
+}
+
+TEST(Archive, SaysWhatIsWrongWithAParameterAndWhatWouldBeRight) {
+  const std::pair<Param, std::string> cases[] = {
+      {{"kk", "1"}, "who: no parameter 'kk'; it takes bits_per_key, k, mood, loud"},
+      {{"k", "-1"}, "who: k is '-1'; it must be a whole number of 0 or more"},
+      {{"k", "3x"}, "who: k is '3x'; it must be a whole number of 0 or more"},
+      {{"k", ""}, "who: k is ''; it must be a whole number of 0 or more"},
+      {{"bits_per_key", "nan"}, "who: bits_per_key is 'nan'; it must be a number"},
+      {{"bits_per_key", "inf"}, "who: bits_per_key is 'inf'; it must be a number"},
+      {{"mood", "sad"}, "who: mood is 'sad'; it must be one of calm, eager"},
+      {{"loud", "yes"}, "who: loud is 'yes'; it must be true or false"},
+  };
+  for (const auto& [param, message] : cases) {
+    Settings s;
+    const auto result = params_from_text("who", std::span(&param, 1), s);
+    ASSERT_FALSE(result) << param.value;
+    EXPECT_EQ(result.error().message, message);
+  }
+}
+
+}  // namespace
+}  // namespace naysay

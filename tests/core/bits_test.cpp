@@ -1,0 +1,98 @@
+#include "naysay/core/bits.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "naysay/core/archive.hpp"
+#include "sample.hpp"
+
+namespace naysay {
+namespace {
+
+TEST(Bits, CellsOfEveryWidthKeepWhatIsWrittenAndNothingElseChanges) {
+  for (unsigned b = 1; b <= 32; ++b)
+    for (std::uint64_t n : {1, 2, 63, 64, 65, 200}) {
+      sample::Words random(b * 1000 + n);
+      Cells cells(n, b);
+      std::vector<std::uint32_t> model(n, 0);
+      for (int step = 0; step < 2000; ++step) {
+        const std::uint64_t i = random.below(n);
+        model[i] = static_cast<std::uint32_t>(random() & low_mask(b));
+        cells.set(i, model[i]);
+        const std::uint64_t j = random.below(n);
+        ASSERT_EQ(cells.get(j), model[j]) << b << " bits, cell " << j;
+      }
+      for (std::uint64_t i = 0; i < n; ++i) ASSERT_EQ(cells.get(i), model[i]);
+    }
+}
+
+TEST(Bits, ACounterAtItsMaximumIsStickyAndZeroDoesNotGoDown) {
+  Cells counters(3, 4);
+  EXPECT_FALSE(counters.decrement(1));
+  EXPECT_EQ(counters.get(1), 0u);
+  for (int i = 0; i < 15; ++i) EXPECT_TRUE(counters.increment(1));
+  EXPECT_FALSE(counters.increment(1));
+  EXPECT_FALSE(counters.decrement(1));
+  EXPECT_EQ(counters.get(1), 15u);
+  EXPECT_TRUE(counters.increment(2));
+  EXPECT_TRUE(counters.decrement(2));
+  EXPECT_EQ(counters.get(0), 0u);
+  EXPECT_EQ(counters.get(2), 0u);
+}
+
+TEST(Bits, CellsThatDoNotFitTheirWordsAreRefused) {
+  Cells cells(100, 5);
+  EXPECT_TRUE(cells.validate());
+  std::vector<std::byte> bytes;
+  FieldWriter writer(bytes);
+  Cells::fields(std::as_const(cells), writer);
+  bytes[0] = std::byte{101 + 64};  // n
+  Cells lied;
+  FieldReader reader(bytes, 0, 0, FieldReader::Arrays::copy);
+  Cells::fields(lied, reader);
+  ASSERT_TRUE(reader.ok());
+  EXPECT_FALSE(lied.validate());
+}
+
+TEST(Bits, SelectFindsTheOneOfEveryRank) {
+  sample::Words random(3);
+  for (int step = 0; step < 2000; ++step) {
+    const std::uint64_t x = random() & random() & (step % 2 ? ~0u : ~std::uint64_t{0});
+    unsigned rank = 0;
+    for (unsigned i = 0; i < 64; ++i) {
+      if (((x >> i) & 1) == 0) continue;
+      ASSERT_EQ(select64(x, rank++), i) << x;
+    }
+  }
+}
+
+TEST(Bits, AWindowIsTheBitsFromItsStart) {
+  std::vector<std::uint64_t> words(4);
+  sample::Words random(5);
+  for (auto& w : words) w = random();
+  for (std::uint64_t at = 0; at < 128; ++at) {
+    const std::uint64_t window = load_window(words.data(), at);
+    for (std::uint64_t i = 0; i < 64; ++i) ASSERT_EQ((window >> i) & 1, test_bit(words.data(), at + i));
+  }
+}
+
+TEST(Bits, AnArrayOwnsOrBorrows) {
+  Array<std::uint64_t> owned(3);
+  owned.at_mut(1) = 7;
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(owned.data()) % kCacheLine, 0u);
+  auto view = Array<std::uint64_t>::borrow(owned.data(), owned.size());
+  EXPECT_FALSE(view.owned());
+  EXPECT_EQ(view, owned);
+  Array<std::uint64_t> copy = owned;
+  EXPECT_NE(copy.data(), owned.data());
+  view.own();
+  view.at_mut(1) = 8;
+  EXPECT_EQ(owned[1], 7u) << "a view that became its own must not write through";
+  Array<std::uint64_t> huge(kHugeFrom / 8 + 5);
+  for (std::uint64_t word : huge) ASSERT_EQ(word, 0u);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(huge.data()) % kHugePage, 0u);
+}
+
+}  // namespace
+}  // namespace naysay
