@@ -1,4 +1,4 @@
-// The fuzz bodies over the kept seeds, over every filter's own file, and over seeded random bytes.
+// The fuzz bodies over the golden files, over every filter's own file, and over seeded random bytes.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -10,8 +10,8 @@
 namespace naysay {
 namespace {
 
-TEST(Fuzz, TheBodiesHoldOnEveryKeptSeed) {
-  for (const auto& entry : std::filesystem::directory_iterator(NAYSAY_SOURCE_DIR "/tests/fuzz/seeds")) {
+TEST(Fuzz, TheBodiesHoldOnEveryGoldenFile) {
+  for (const auto& entry : std::filesystem::directory_iterator(NAYSAY_SOURCE_DIR "/tests/golden")) {
     std::ifstream in(entry.path(), std::ios::binary);
     const std::vector<std::uint8_t> bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
     fuzz::load(bytes);
