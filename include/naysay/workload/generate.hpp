@@ -1,7 +1,7 @@
 // Generate: keys out of nothing but a seed and an index, for trials without data.
 //
 //   index i --xor with the seed, mix64 (a bijection)--> id --+--> integers   "11400714819323198485"
-//                                                            +--> urls       "https://www.lakestone.org/music/photo-2p0z..."
+//                                                            +--> urls "https://www.lakestone.org/music/photo-2p0z..."
 //                                                            ycsb is of its own: ycsb.hpp
 //
 // Promises   with one seed, different indices give different keys (URLs and integers; ycsb.hpp says what holds
@@ -34,13 +34,14 @@ inline std::optional<KeyKind> find_key_kind(std::string_view name) noexcept {
 namespace generate_detail {
 
 inline constexpr std::array<std::string_view, 64> kWords = {
-    "apple",  "arrow", "autumn", "bakery", "beacon", "bird",   "book",   "bridge", "cabin",  "candle", "castle",
-    "cedar",  "chess", "cloud",  "coast",  "coffee", "coral",  "corner", "cotton", "desert", "dream",  "echo",
-    "field",  "flute", "forest", "garden", "ginger", "globe",  "harbor", "hill",   "honey",  "island", "ivory",
-    "jungle", "kite",  "lake",   "lantern", "lemon", "maple",  "market", "meadow", "mirror", "music",  "north",
-    "ocean",  "olive", "orchid", "paper",  "pepper", "photo",  "pilot",  "planet", "quiet",  "river",  "sail",
-    "silver", "snow",  "stone",  "summer", "tiger",  "tower",  "valley", "violet", "winter"};
-inline constexpr std::array<std::string_view, 8> kEndings = {".com", ".net", ".org", ".info", ".de", ".fr", ".io", ".co.uk"};
+    "apple",  "arrow", "autumn", "bakery",  "beacon", "bird",  "book",   "bridge", "cabin",  "candle", "castle",
+    "cedar",  "chess", "cloud",  "coast",   "coffee", "coral", "corner", "cotton", "desert", "dream",  "echo",
+    "field",  "flute", "forest", "garden",  "ginger", "globe", "harbor", "hill",   "honey",  "island", "ivory",
+    "jungle", "kite",  "lake",   "lantern", "lemon",  "maple", "market", "meadow", "mirror", "music",  "north",
+    "ocean",  "olive", "orchid", "paper",   "pepper", "photo", "pilot",  "planet", "quiet",  "river",  "sail",
+    "silver", "snow",  "stone",  "summer",  "tiger",  "tower", "valley", "violet", "winter"};
+inline constexpr std::array<std::string_view, 8> kEndings = {".com", ".net", ".org", ".info",
+                                                             ".de",  ".fr",  ".io",  ".co.uk"};
 
 inline void append_number(std::string& out, std::uint64_t number, int base) {
   char digits[20];
@@ -77,9 +78,12 @@ inline void url_key(std::uint64_t i, std::uint64_t seed, std::string& out) {
 // Writes key i into `out`, whose old content is lost.
 inline void generate_key(KeyKind kind, std::uint64_t i, std::uint64_t seed, std::string& out) {
   switch (kind) {
-    case KeyKind::ycsb: return ycsb_key(i, seed, out);
-    case KeyKind::urls: return url_key(i, seed, out);
-    case KeyKind::integers: return integer_key(i, seed, out);
+    case KeyKind::ycsb:
+      return ycsb_key(i, seed, out);
+    case KeyKind::urls:
+      return url_key(i, seed, out);
+    case KeyKind::integers:
+      return integer_key(i, seed, out);
   }
 }
 

@@ -12,7 +12,6 @@
 #include <cassert>
 #include <cstdint>
 #include <cstdlib>
-#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -45,13 +44,12 @@ class GrowingArray {
 
   std::uint64_t size() const noexcept { return size_; }
   bool empty() const noexcept { return size_ == 0; }
-  const T* begin() const noexcept { return data_; }
+  const T* begin() const noexcept { return data_; }  // a contiguous range: it converts to std::span<const T>
   const T* end() const noexcept { return data_ + size_; }
   const T& operator[](std::uint64_t i) const noexcept {
     assert(i < size_);
     return data_[i];
   }
-  operator std::span<const T>() const noexcept { return {data_, size_}; }
 
  private:
   static constexpr std::uint64_t kFirst = 1024;

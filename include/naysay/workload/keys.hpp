@@ -6,9 +6,9 @@
 //   | gzip, zstd   |             |            |   views of it  | negative with its cost    |
 //   +--------------+             +------------+                +---------------------------+
 //
-// Lines: one key a line, or NUL-separated. A line is ended by "\n" or "\r\n"; the last one needs no end. Blank lines are
-// no keys. Every other byte belongs to the key, spaces included. NUL-separated keys are taken byte for byte, a "\r" and
-// a "\n" included; empty ones are no keys.
+// Lines: one key a line, or NUL-separated. A line is ended by "\n" or "\r\n"; the last one needs no end. Blank lines
+// are no keys. Every other byte belongs to the key, spaces included. NUL-separated keys are taken byte for byte, a "\r"
+// and a "\n" included; empty ones are no keys.
 //
 // Negatives: key<TAB>cost. A cost that is missing is 1. A cost that is negative, no number, or beyond a float is
 // refused with file and line; so is a line with two tabs, because it cannot be known which part is the cost.

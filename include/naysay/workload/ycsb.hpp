@@ -6,7 +6,7 @@
 //            overlap make sets that do not: keys from [0, n), negatives from [n, n + m).
 // Does not   promise it to the last pair: two of r records share a 63-bit integer with chance r^2 / 2^64, which is
 //            3e-5 for the 24 million of the HABF paper.
-// Source     B. Cooper et al., 2010: CoreWorkload.buildKeyName and Utils.hash of YCSB; HABF, section V-A.
+// Source     B. Cooper et al., 2010: CoreWorkload.buildKeyName and Utils.hash of YCSB; HABF, section V-C.
 #pragma once
 
 #include <charconv>

@@ -12,7 +12,7 @@
 //
 // Promises   the mean cost is 1, so that skew 0 is "each costs 1"; same count, skew and seed, same order of ranks.
 // Cost       one power per negative, 4 bytes per negative.
-// Source     HABF, section V-A: Zipf costs, shuffled over the keys.
+// Source     HABF, section V-C: Zipf costs of skewness 0 to 3, shuffled.
 #pragma once
 
 #include <cassert>
