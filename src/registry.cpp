@@ -3,6 +3,7 @@
 #include "holder.hpp"
 #include "naysay/any_filter.hpp"
 #include "naysay/classic/bloom.hpp"
+#include "naysay/classic/quotient.hpp"
 
 namespace naysay {
 
@@ -12,6 +13,7 @@ using erased::entry;
 
 constexpr FilterType kFilters[] = {
     entry<Bloom>("bloom", 1),
+    entry<Quotient>("quotient", 7),
 };
 
 constexpr bool names_and_ids_are_unique() {

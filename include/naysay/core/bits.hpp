@@ -46,14 +46,26 @@ inline std::uint64_t load_u64(const void* p) noexcept {
 }
 inline void store_u64(void* p, std::uint64_t x) noexcept { std::memcpy(p, &x, sizeof x); }
 
-// b bits that start at bit `at`. Requires b <= 57 and 8 readable bytes from byte at / 8 on.
-inline std::uint64_t load_bits(const std::uint64_t* words, std::uint64_t at, unsigned b) noexcept {
-  return (load_u64(reinterpret_cast<const unsigned char*>(words) + (at >> 3)) >> (at & 7)) & low_mask(b);
+// b bits that start at bit `at` from p on, which need not be aligned. Requires b <= 57 and 8 readable bytes from byte
+// at / 8 on.
+inline std::uint64_t load_bits(const void* p, std::uint64_t at, unsigned b) noexcept {
+  return (load_u64(static_cast<const unsigned char*>(p) + (at >> 3)) >> (at & 7)) & low_mask(b);
 }
-inline void store_bits(std::uint64_t* words, std::uint64_t at, unsigned b, std::uint64_t value) noexcept {
-  unsigned char* p = reinterpret_cast<unsigned char*>(words) + (at >> 3);
+inline void store_bits(void* p, std::uint64_t at, unsigned b, std::uint64_t value) noexcept {
+  unsigned char* to = static_cast<unsigned char*>(p) + (at >> 3);
   const unsigned shift = static_cast<unsigned>(at & 7);
-  store_u64(p, (load_u64(p) & ~(low_mask(b) << shift)) | (value << shift));
+  store_u64(to, (load_u64(to) & ~(low_mask(b) << shift)) | (value << shift));
+}
+
+// Moves the bits first .. last - 1 of a word one place up (down); bit `first` becomes `in` (bit last - 1 does, moving
+// down). Bits outside of first .. last, last included, stay as they are. Requires first <= last <= 63.
+constexpr std::uint64_t move_bits_up(std::uint64_t word, unsigned first, unsigned last, bool in) noexcept {
+  const std::uint64_t range = low_mask(last + 1) & ~low_mask(first);
+  return (word & ~range) | ((word << 1) & range & ~(std::uint64_t{1} << first)) | (std::uint64_t{in} << first);
+}
+constexpr std::uint64_t move_bits_down(std::uint64_t word, unsigned first, unsigned last, bool in) noexcept {
+  const std::uint64_t range = low_mask(last + 1) & ~low_mask(first);
+  return (word & ~range) | ((word >> 1) & range & ~(std::uint64_t{1} << last)) | (std::uint64_t{in} << last);
 }
 
 // 64 bits that start at bit `at`, across two words. Requires that word at / 64 + 1 exists.
@@ -82,7 +94,9 @@ class Cells {
   Cells() = default;
   Cells(std::uint64_t n, unsigned b) : words_(words_for(n, b)), n_(n), b_(b) { assert(b >= 1 && b <= 32); }
 
-  static std::uint64_t words_for(std::uint64_t n, unsigned b) noexcept { return n == 0 ? 0 : words_for_bits(n * b) + 1; }
+  static std::uint64_t words_for(std::uint64_t n, unsigned b) noexcept {
+    return n == 0 ? 0 : words_for_bits(n * b) + 1;
+  }
 
   std::uint64_t size() const noexcept { return n_; }
   unsigned width() const noexcept { return b_; }
@@ -128,8 +142,8 @@ class Cells {
                  ? Result<Ok>(Ok{})
                  : Error{Errc::corrupt, "cells: width is " + std::to_string(b_) + " bits; it must be 1 to 32"};
     if (n_ > (std::uint64_t{1} << 58) || words_.size() != words_for(n_, b_))
-      return Error{Errc::corrupt, "cells: " + std::to_string(n_) + " cells of " + std::to_string(b_) + " bits do not make " +
-                                      std::to_string(words_.size()) + " words"};
+      return Error{Errc::corrupt, "cells: " + std::to_string(n_) + " cells of " + std::to_string(b_) +
+                                      " bits do not make " + std::to_string(words_.size()) + " words"};
     return Ok{};
   }
 
