@@ -286,7 +286,7 @@ TEST_P(EveryDynamicFilter, InsertsIntoAMappedFilterWithoutWritingToTheFile) {
   auto untouched = bytes;
   auto view = AnyFilter::view(bytes);
   ASSERT_TRUE(view);
-  for (const Digest& d : keys) ASSERT_TRUE(view->insert(d));
+  for (const Digest& d : std::span(keys).subspan(50)) ASSERT_TRUE(view->insert(d));
   EXPECT_EQ(bytes, untouched);
   for (const Digest& d : keys) EXPECT_TRUE(view->may_contain(d));
 }
