@@ -199,6 +199,19 @@ TEST_F(Tool, RefusesUnknownFiltersParametersAndHashes) {
   EXPECT_FALSE(exists("set.nsy"));
 }
 
+TEST_F(Tool, SaysWhenNegativesOrRoomAreOfNoUse) {
+  write("keys", "a\n");
+  write("negatives", "b\t2\n");
+  const std::string build = "naysay build --keys keys --bits-per-key 16 -o set.nsy --filter ";
+  EXPECT_EQ(shell(build + "bloom --negatives negatives").err, "naysay: bloom makes no use of known negatives\n");
+  for (const FilterType& t : filter_types()) {
+    const std::string name(t.name);
+    if (!t.dynamic)
+      refuses(build + name + " --capacity 9",
+              "--capacity is given, but " + name + " is static; it can never take more keys");
+  }
+}
+
 TEST_F(Tool, PassesParametersOn) {
   write("keys", "a\nb\n");
   const Json j =
