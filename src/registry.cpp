@@ -4,6 +4,7 @@
 #include "naysay/any_filter.hpp"
 #include "naysay/classic/bloom.hpp"
 #include "naysay/classic/quotient.hpp"
+#include "naysay/classic/ribbon.hpp"
 
 namespace naysay {
 
@@ -14,6 +15,7 @@ using erased::entry;
 constexpr FilterType kFilters[] = {
     entry<Bloom>("bloom", 1),
     entry<Quotient>("quotient", 7),
+    entry<Ribbon>("ribbon", 8),
 };
 
 constexpr bool names_and_ids_are_unique() {

@@ -17,9 +17,13 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "naysay/core/filter.hpp"
@@ -31,20 +35,26 @@ inline std::uint64_t shard_of(Digest d, std::uint64_t shards) noexcept { return 
 
 inline constexpr std::uint64_t kGroupKeys = std::uint64_t{1} << 22;
 
-// Calls body(shard, std::span<std::uint64_t> los). Requires shards >= 1.
+// Keys of each shard, for filters that plan their shards before they solve them. Requires shards >= 1.
+inline std::vector<std::uint64_t> shard_counts(std::span<const Digest> keys, std::uint64_t shards) {
+  std::vector<std::uint64_t> counts(shards, 0);
+  for (const Digest& d : keys) ++counts[shard_of(d, shards)];
+  return counts;
+}
+
+// Calls body(shard, std::span<std::uint64_t> los). Requires counts = shard_counts(keys, counts.size()).
 template <class Body>
-void for_each_shard(std::span<const Digest> keys, std::uint64_t shards, unsigned threads, Body&& body) {
-  std::vector<std::uint64_t> start(shards + 1, 0);  // within its group
-  for (const Digest& d : keys) ++start[shard_of(d, shards) + 1];
+void for_each_shard(std::span<const Digest> keys, std::span<const std::uint64_t> counts, unsigned threads, Body&& body) {
+  const std::uint64_t shards = counts.size();
   const std::uint64_t limit = std::max<std::uint64_t>(kGroupKeys, divide_up(keys.size(), 3));
   // for_overwrite: pages that a small last group never touches are never made
   std::unique_ptr<std::uint64_t[]> scratch;
   std::uint64_t scratch_size = 0;
   for (std::uint64_t first = 0; first < shards;) {
     std::uint64_t last = first, total = 0;
-    while (last < shards && (last == first || total + start[last + 1] <= limit)) total += start[++last];
+    while (last < shards && (last == first || total + counts[last] <= limit)) total += counts[last++];
     std::vector<std::uint64_t> offset(last - first + 1, 0);
-    for (std::uint64_t s = first; s < last; ++s) offset[s - first + 1] = offset[s - first] + start[s + 1];
+    for (std::uint64_t s = first; s < last; ++s) offset[s - first + 1] = offset[s - first] + counts[s];
     if (scratch_size < total) {
       scratch.reset();
       scratch = std::make_unique_for_overwrite<std::uint64_t[]>(total);
@@ -61,5 +71,31 @@ void for_each_shard(std::span<const Digest> keys, std::uint64_t shards, unsigned
     first = last;
   }
 }
+
+template <class Body>
+void for_each_shard(std::span<const Digest> keys, std::uint64_t shards, unsigned threads, Body&& body) {
+  for_each_shard(keys, shard_counts(keys, shards), threads, std::forward<Body>(body));
+}
+
+// Tells a workload's progress how many shards are done: from any thread, one call at a time.
+class ShardsDone {
+ public:
+  ShardsDone(const Workload& w, std::string_view stage, std::uint64_t shards) : w_(w), stage_(stage), shards_(shards) {}
+  void one_more() {
+    const std::uint64_t done = done_.fetch_add(1, std::memory_order_relaxed) + 1;
+    if (!w_.progress || (done % kTellShards != 0 && done != shards_)) return;
+    const std::lock_guard lock(telling_);
+    w_.tell(stage_, done, shards_);
+  }
+
+ private:
+  static constexpr std::uint64_t kTellShards = 256;
+
+  const Workload& w_;
+  std::string_view stage_;
+  std::uint64_t shards_;
+  std::atomic<std::uint64_t> done_{0};
+  std::mutex telling_;
+};
 
 }  // namespace naysay
