@@ -55,19 +55,22 @@
 namespace naysay {
 
 // The equation of a key in a shard of so many slots. Requires slots >= w.
-// The bits do not depend on the seed; start and coefficients do, and are no linear function of the bits: if they were,
-// every stranger would satisfy the equations that the keys do.
+// All of it follows from one word h, a bijection of lo for every seed: the coefficients are h itself and its remix, start
+// and bits come from the upper part of another product of h. Bits that were a linear function of the coefficients would
+// be satisfied by every stranger; the carries of the product see to that. Only multiplications that keep the low half
+// are used, since vectors have no others.
 template <unsigned w>
 [[gnu::always_inline]] inline Equation<w> ribbon_equation(std::uint64_t lo, std::uint32_t seed, std::uint32_t slots) noexcept {
   constexpr std::uint32_t pile = 3 * w / 8;
-  const std::uint64_t h = fold_multiply(lo ^ (seed * 0xd6e8feb86659fd93u), 0xa0761d6478bd642fu);
-  Equation<w> e;
+  const std::uint64_t h = remix64(lo ^ (seed * 0xd6e8feb86659fd93u));
+  const std::uint64_t product = h * 0xa0761d6478bd642fu;
   const std::uint32_t last = slots - w;
-  const auto at = fast_range32(static_cast<std::uint32_t>((h * 0x9e3779b97f4a7c15u) >> 32), last + 1 + 2 * pile);
-  e.start = std::min(at > pile ? at - pile : 0, last);
+  const auto at = fast_range32(static_cast<std::uint32_t>(product >> 32), last + 1 + 2 * pile);
+  Equation<w> e;
+  e.start = std::min(std::max(at, pile) - pile, last);
   e.coefficients.word[0] = h | 1;
-  if constexpr (w == 128) e.coefficients.word[1] = fold_multiply(h, 0xe7037ed1a0b428dbu);
-  e.bits = static_cast<std::uint32_t>(lo);
+  if constexpr (w == 128) e.coefficients.word[1] = remix64(h + 0xe7037ed1a0b428dbu);
+  e.bits = static_cast<std::uint32_t>(product >> 16);
   return e;
 }
 
@@ -76,8 +79,8 @@ struct RibbonProbe {
   const std::uint64_t* block;
   std::array<std::uint64_t, 2> coefficients;
   std::uint32_t bits;
-  std::uint16_t planes;
-  std::uint16_t shift;  // of the window in its first block
+  std::uint32_t planes;
+  std::uint32_t shift;  // of the window in its first block
 };
 
 namespace ribbon_detail {
@@ -281,12 +284,13 @@ class RibbonPlanes {
   unsigned planes_of(std::uint64_t shard) const noexcept { return planes_ + (shard < rich_); }
 
   [[gnu::always_inline]] Place place(std::uint64_t shard) const noexcept {
-    const std::uint64_t line = shard / kLine;
+    const std::uint64_t line = static_cast<std::uint32_t>(shard) / kLine;
     const std::uint32_t* at = table_.data() + line * kLineWords;
-    const std::uint32_t* own = at + (shard - line * kLine);
+    const std::uint32_t* own = table_.data() + line * (kLineWords - kLine) + shard;  // at + shard % kLine
     const std::uint64_t base = at[0] | (static_cast<std::uint64_t>(at[1] & 0xff) << 32);
-    const bool is_rich = shard < rich_;
-    return {base + (own[1] >> 8), (own[2] >> 8) - (own[1] >> 8), own[2] & 0xff, planes_ + is_rich, is_rich ? 0 : rich_blocks_};
+    const std::uint32_t is_rich = shard < rich_;
+    return {base + (own[1] >> 8), (own[2] >> 8) - (own[1] >> 8), own[2] & 0xff, planes_ + is_rich,
+            rich_blocks_ & (std::uint64_t{is_rich} - 1)};
   }
   void set_seed(std::uint64_t shard, std::uint32_t seed) noexcept {
     assert(seed < 256);
@@ -317,13 +321,17 @@ class RibbonPlanes {
     p.block = words + at.words + (slot >> 6) * at.planes;
     for (unsigned i = 0; i < w / 64; ++i) p.coefficients[i] = e.coefficients.word[i];
     p.bits = e.bits;
-    p.planes = static_cast<std::uint16_t>(at.planes);
-    p.shift = static_cast<std::uint16_t>(slot & 63);
+    p.planes = at.planes;
+    p.shift = static_cast<std::uint32_t>(slot & 63);
     return p;
   }
 
   bool may_contain(Digest d) const noexcept {
-    return width_ == 64 ? ribbon_detail::test<64>(probe<64>(d)) : ribbon_detail::test<128>(probe<128>(d));
+#if NAYSAY_X86
+    if (simd() == Simd::avx512) return width_ == 64 ? one_avx512<64>(d) : one_avx512<128>(d);
+    if (simd() == Simd::avx2) return width_ == 64 ? one_avx2<64>(d) : one_avx2<128>(d);
+#endif
+    return width_ == 64 ? ribbon_detail::test_scalar<64>(probe<64>(d)) : ribbon_detail::test_scalar<128>(probe<128>(d));
   }
   void may_contain(std::span<const Digest> keys, std::uint8_t* out) const noexcept {
     width_ == 64 ? ask<64>(keys, out) : ask<128>(keys, out);
@@ -367,8 +375,8 @@ class RibbonPlanes {
   }
 
  private:
-  static constexpr std::uint64_t kLine = 14, kLineWords = 16;
-  static constexpr std::uint64_t kMaxShards = std::uint64_t{1} << 32;
+  static constexpr std::uint32_t kLine = 14, kLineWords = 16;
+  static constexpr std::uint64_t kMaxShards = 0xffffffff;
   static constexpr std::size_t kChunk = 16;  // twice as many windows in flight as a core can have misses open
 
   static std::uint64_t table_words(std::uint64_t shards) noexcept { return shards + 2 * divide_up(shards, kLine); }
@@ -378,6 +386,17 @@ class RibbonPlanes {
   [[gnu::always_inline]] RibbonProbe probe(Digest d) const noexcept {
     return probe_at<w>(words_.data(), place(shard_of(d, shards_)), d.lo);
   }
+
+#if NAYSAY_X86
+  template <unsigned w>
+  NAYSAY_TARGET(NAYSAY_AVX2) bool one_avx2(Digest d) const noexcept {
+    return ribbon_detail::test_avx2<w>(probe<w>(d));
+  }
+  template <unsigned w>
+  NAYSAY_TARGET(NAYSAY_AVX512) bool one_avx512(Digest d) const noexcept {
+    return ribbon_detail::test_avx512<w>(probe<w>(d));
+  }
+#endif
 
   // Windows are fetched one chunk ahead of the one that is tested, so their misses overlap each other and the tests.
   template <unsigned w>
