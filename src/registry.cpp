@@ -2,6 +2,7 @@
 // conformance tests, a fuzz target and benchmark rows. Names and ids are permanent once released.
 #include "holder.hpp"
 #include "naysay/any_filter.hpp"
+#include "naysay/aware/taught_ribbon.hpp"
 #include "naysay/classic/bloom.hpp"
 #include "naysay/classic/quotient.hpp"
 #include "naysay/classic/ribbon.hpp"
@@ -16,6 +17,7 @@ constexpr FilterType kFilters[] = {
     entry<Bloom>("bloom", 1),
     entry<Quotient>("quotient", 7),
     entry<Ribbon>("ribbon", 8),
+    entry<TaughtRibbon>("taught-ribbon", 50),
 };
 
 constexpr bool names_and_ids_are_unique() {

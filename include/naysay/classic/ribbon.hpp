@@ -67,7 +67,10 @@ class Ribbon {
   static void fields(Self& self, V& visit) {
     visit("ribbon", self.planes_);
   }
-  Result<Ok> validate() const { return planes_.validate("ribbon"); }
+  Result<Ok> validate() const {
+    if (planes_.is_absent()) return Error{Errc::corrupt, "ribbon: it has no shards; there must be at least one"};
+    return planes_.validate("ribbon");
+  }
 
  private:
   template <unsigned width>
@@ -78,12 +81,8 @@ class Ribbon {
     for (std::uint64_t s = 0; s < shards; ++s)
       sizes[s] = static_cast<std::uint32_t>(std::min<std::uint64_t>(ribbon_sizes::slots(width, counts[s]), RibbonPlanes::kMaxSlots - 64));
 
-    // The whole budget; and in a small filter, where whole windows and blocks cost more than that, as many planes as
-    // the budget would buy in a large one.
-    const double budget = p.bits_per_key * static_cast<double>(w.keys.size());
-    const auto asked = RibbonPlanes::mix_of(ribbon_sizes::planes_within(width, p.bits_per_key), shards);
-    const auto mix = std::max(RibbonPlanes::fit(sizes, budget),
-                              std::min(asked, RibbonPlanes::fit(sizes, budget + double{kClaims.fixed_bits})));
+    const auto mix = RibbonPlanes::fit(sizes, p.bits_per_key * static_cast<double>(w.keys.size()), double{kClaims.fixed_bits},
+                                       ribbon_sizes::planes_within(width, p.bits_per_key));
     if (mix == RibbonPlanes::Mix{})
       return Error{Errc::out_of_budget, "ribbon: " + to_text(p.bits_per_key) + " bits per key buy no plane; give at least " +
                                             to_text(ribbon_sizes::bits_per_key(width, 1))};
@@ -95,7 +94,7 @@ class Ribbon {
     ShardsDone done(w, "ribbon: solving shards", shards);
     for_each_shard(w.keys, counts, w.threads, [&](std::uint64_t s, std::span<std::uint64_t> keys) {
       RibbonShard<width> shard(f.planes_.place(s));
-      if (shard.build(keys, static_cast<std::uint32_t>(mix64(w.seed ^ s) % kRibbonSeeds))) {
+      if (shard.build(keys, {}, static_cast<std::uint32_t>(mix64(w.seed ^ s) % kRibbonSeeds))) {
         f.planes_.put(s, shard.blocks());
         seeds[s] = static_cast<std::uint8_t>(shard.seed());
         retried.fetch_add(shard.tries() - 1, std::memory_order_relaxed);

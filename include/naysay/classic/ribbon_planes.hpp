@@ -240,7 +240,7 @@ class RibbonPlanes {
     const auto fits = [&](Mix mix) {
       const std::uint64_t rich = words_for_bits(before[mix.rich]), poor = words_for_bits(before[shards] - before[mix.rich]);
       const std::uint64_t words = rich * (mix.planes + 1) + poor * mix.planes;
-      return static_cast<double>(bits_of_fields(RibbonPlanes{}) + 32 * table_words(shards) + 64 * words) <= bits;
+      return static_cast<double>(bits_of_fields(RibbonPlanes{}) + table_bits(shards) + 64 * words) <= bits;
     };
     Mix mix;
     while (mix.planes < kMaxPlanes && fits({mix.planes + 1, 0})) ++mix.planes;
@@ -254,7 +254,15 @@ class RibbonPlanes {
     return mix;
   }
 
+  // The whole budget; and in a small filter, where whole windows and blocks cost more than that, as many planes as the
+  // budget would buy in a large one, as long as they fit into `fixed` bits more.
+  static Mix fit(std::span<const std::uint32_t> sizes, double bits, double fixed, double planes) {
+    return std::max(fit(sizes, bits), std::min(mix_of(planes, sizes.size()), fit(sizes, bits + fixed)));
+  }
+
+  // No planes at all: accepts everything.
   RibbonPlanes() = default;
+  bool is_absent() const noexcept { return shards_ == 0; }
 
   // Zeroed planes for shards of these sizes. Requires width 64 or 128, width <= each size <= kMaxSlots - 64, and
   // mix.rich < sizes.size(). The last rich shard may get up to 63 slots more than it asked for.
@@ -279,9 +287,10 @@ class RibbonPlanes {
     words_ = Array<std::uint64_t>(rich_blocks_ + words_for_bits(end) * planes_);
   }
 
-  unsigned width() const noexcept { return width_; }
-  std::uint64_t shards() const noexcept { return shards_; }
-  unsigned planes_of(std::uint64_t shard) const noexcept { return planes_ + (shard < rich_); }
+  static std::uint64_t table_bits(std::uint64_t shards) noexcept { return 32 * table_words(shards); }
+
+  // On average over the shards. Requires !is_absent().
+  double mean_planes() const noexcept { return planes_ + static_cast<double>(rich_) / static_cast<double>(shards_); }
 
   [[gnu::always_inline]] Place place(std::uint64_t shard) const noexcept {
     const std::uint64_t line = static_cast<std::uint32_t>(shard) / kLine;
@@ -326,6 +335,7 @@ class RibbonPlanes {
     return p;
   }
 
+  // Requires !is_absent().
   bool may_contain(Digest d) const noexcept {
 #if NAYSAY_X86
     if (simd() == Simd::avx512) return width_ == 64 ? one_avx512<64>(d) : one_avx512<128>(d);
@@ -340,7 +350,7 @@ class RibbonPlanes {
   // A stranger falls into any shard with the same chance.
   double expected_fpr() const noexcept {
     const double poor = std::ldexp(1.0, -static_cast<int>(planes_));
-    return shards_ == 0 ? 0.0 : poor * (1 - 0.5 * static_cast<double>(rich_) / static_cast<double>(shards_));
+    return is_absent() ? 1.0 : poor * (1 - 0.5 * static_cast<double>(rich_) / static_cast<double>(shards_));
   }
 
   template <class Self, class V>
@@ -357,6 +367,7 @@ class RibbonPlanes {
   // Every window of every shard lies inside the words.
   Result<Ok> validate(std::string_view who) const {
     const auto corrupt = [&](std::string what) { return Error{Errc::corrupt, std::string(who) + ": " + std::move(what)}; };
+    if (is_absent() && table_.empty() && words_.empty()) return Ok{};
     if (width_ != 64 && width_ != 128) return corrupt("width is " + std::to_string(width_) + "; it must be 64 or 128");
     if (planes_ > kMaxPlanes - (rich_ != 0))
       return corrupt(std::to_string(planes_) + " planes; there must be at most " + std::to_string(kMaxPlanes));

@@ -42,36 +42,48 @@ inline std::vector<std::uint64_t> shard_counts(std::span<const Digest> keys, std
   return counts;
 }
 
+// The lo words of the keys of a few neighbouring shards, side by side.
+class GatheredShards {
+ public:
+  // Shards first .. last - 1. Requires counts = shard_counts(keys, counts.size()).
+  void gather(std::span<const Digest> keys, std::span<const std::uint64_t> counts, std::uint64_t first, std::uint64_t last) {
+    first_ = first;
+    offset_.assign(last - first + 1, 0);
+    for (std::uint64_t s = first; s < last; ++s) offset_[s - first + 1] = offset_[s - first] + counts[s];
+    if (size_ < offset_.back()) {
+      los_.reset();
+      los_ = std::make_unique_for_overwrite<std::uint64_t[]>(offset_.back());  // pages never touched are never made
+      size_ = offset_.back();
+    }
+    std::vector<std::uint64_t> fill(offset_.begin(), offset_.end() - 1);
+    for (const Digest& d : keys) {
+      const std::uint64_t s = shard_of(d, counts.size()) - first;  // wraps for shards before the first
+      if (s < last - first) los_[fill[s]++] = d.lo;
+    }
+  }
+  std::span<std::uint64_t> operator[](std::uint64_t shard) noexcept {
+    return {los_.get() + offset_[shard - first_], los_.get() + offset_[shard - first_ + 1]};
+  }
+
+ private:
+  std::unique_ptr<std::uint64_t[]> los_;
+  std::vector<std::uint64_t> offset_;
+  std::uint64_t size_ = 0, first_ = 0;
+};
+
 // Calls body(shard, std::span<std::uint64_t> los). Requires counts = shard_counts(keys, counts.size()).
 template <class Body>
 void for_each_shard(std::span<const Digest> keys, std::span<const std::uint64_t> counts, unsigned threads, Body&& body) {
-  const std::uint64_t shards = counts.size();
-  const std::uint64_t limit = std::max<std::uint64_t>(kGroupKeys, divide_up(keys.size(), 3));
-  // for_overwrite: pages that a small last group never touches are never made
-  std::unique_ptr<std::uint64_t[]> scratch;
-  std::uint64_t scratch_size = 0;
+  const std::uint64_t shards = counts.size(), limit = std::max<std::uint64_t>(kGroupKeys, divide_up(keys.size(), 3));
+  GatheredShards group;
   for (std::uint64_t first = 0; first < shards;) {
     std::uint64_t last = first, total = 0;
     while (last < shards && (last == first || total + counts[last] <= limit)) total += counts[last++];
-    std::vector<std::uint64_t> offset(last - first + 1, 0);
-    for (std::uint64_t s = first; s < last; ++s) offset[s - first + 1] = offset[s - first] + counts[s];
-    if (scratch_size < total) {
-      scratch.reset();
-      scratch = std::make_unique_for_overwrite<std::uint64_t[]>(total);
-      scratch_size = total;
-    }
-    std::vector<std::uint64_t> fill(offset.begin(), offset.end() - 1);
-    for (const Digest& d : keys) {
-      const std::uint64_t s = shard_of(d, shards) - first;  // wraps for shards before the group
-      if (s < last - first) scratch[fill[s]++] = d.lo;
-    }
-    parallel_for(last - first, threads, [&](std::uint64_t s) {
-      body(first + s, std::span<std::uint64_t>(scratch.get() + offset[s], scratch.get() + offset[s + 1]));
-    });
+    group.gather(keys, counts, first, last);
+    parallel_for(last - first, threads, [&](std::uint64_t s) { body(first + s, group[first + s]); });
     first = last;
   }
 }
-
 template <class Body>
 void for_each_shard(std::span<const Digest> keys, std::uint64_t shards, unsigned threads, Body&& body) {
   for_each_shard(keys, shard_counts(keys, shards), threads, std::forward<Body>(body));
