@@ -2,7 +2,7 @@
 //
 //   width   keys a shard   slots for s keys        tried seeds   slots/key
 //   64      2000           s + 8 + 1.5 % of s      1.3           1.019
-//   128     3000           s + 8 + 0.2 % of s      1.1           1.005
+//   128     4000           s + 8 + 0.2 % of s      1.2           1.004
 //
 // Smaller shards succeed with fewer slots (the random walk of the load is shorter) but pay more for the table; these
 // are the sizes at which both together were smallest at 8 planes with at most 1.5 seeds a shard.
@@ -19,7 +19,7 @@ namespace naysay::ribbon_sizes {
 
 inline constexpr double kTableBits = 512.0 / 14;  // of a shard, in RibbonPlanes
 
-inline std::uint64_t shard_keys(unsigned width) noexcept { return width == 64 ? 2000 : 3000; }
+inline std::uint64_t shard_keys(unsigned width) noexcept { return width == 64 ? 2000 : 4000; }
 inline std::uint64_t shards(unsigned width, std::uint64_t keys) noexcept {
   return std::max<std::uint64_t>(1, (keys + shard_keys(width) / 2) / shard_keys(width));
 }

@@ -172,12 +172,12 @@ inline Plan exact(const Task& task, const CostCurve& costs, unsigned width, doub
   Plan plan{.width = width, .exact = true, .planes = planes};
   const double left = task.bits_per_key - (planes > 0 ? ribbon_sizes::bits_per_key(width, planes) : 0);
   const double equations = left / (slots + table);
-  // Survivors come by chance: four standard deviations are kept in reserve.
   plan.exact_slots = equations - 1;
-  const double sure = plan.exact_slots - 4 * std::sqrt(std::max(0.0, plan.exact_slots) / task.keys);
   const Mixed mixed(planes);
-  const double ranks = sure <= 0 ? 0 : reach(mixed, slots - 1, sure, lambda);
-  plan.complete = plan.exact_slots >= 0 && ranks >= lambda;
+  const double ranks = plan.exact_slots <= 0 ? 0 : reach(mixed, slots - 1, plan.exact_slots, lambda);
+  // Survivors come by chance: three standard deviations are kept in reserve.
+  const double sure = plan.exact_slots - 3 * std::sqrt(std::max(0.0, plan.exact_slots) / task.keys);
+  plan.complete = sure > 0 && reach(mixed, slots - 1, sure, lambda) >= lambda;
   const double accepted = plan.exact_slots < 0 ? 1 : mixed.mean([](double p) { return std::exp2(-p - 1); });
   rate(plan, task, costs, accepted, accepted * costs.tail(task.keys * ranks));
   return plan;
@@ -193,7 +193,7 @@ inline Plan best_of_width(const Task& task, const CostCurve& costs, unsigned wid
     if (plan.wfpr < best.wfpr) best = plan;
   }
   double worth = kWorthExactPlane;
-  for (double planes = 0; planes + 1 < task.bits_per_key && planes <= 31; planes += 1.0 / 16) {
+  for (double planes = 0; planes + 1 < task.bits_per_key && planes <= 31; planes += 1.0 / 64) {
     const Plan plan = exact(task, costs, width, planes);
     if (plan.exact_slots < 0) break;
     if (plan.wfpr * worth < best.wfpr) best = plan, worth = 1;
