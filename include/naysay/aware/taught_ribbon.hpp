@@ -80,7 +80,7 @@ class TaughtRibbon {
       .fixed_bits = 4608 + 256,  // a Ribbon's, and the header of the second planes
   };
 
-  static double bits_per_key(double fpr) { return ribbon_sizes::bits_per_key(64, ribbon_sizes::planes_for(fpr)); }
+  static double bits_per_key(double fpr) { return RibbonSizes(64, RibbonFit::quick).bits_per_key(RibbonSizes::planes_for(fpr)); }
   static Params params_for(double fpr) { return {.bits_per_key = bits_per_key(fpr), .width = 64}; }
 
   static Result<TaughtRibbon> build(const Workload& w, const Params& p) { return build(w, p, NegativeSource::of(w)); }
@@ -174,10 +174,10 @@ class TaughtRibbon::Builder {
     const bool has_main = !plan_.exact || plan_.planes > 0;
     const double equations = 1 + plan_.exact_slots;  // of the exact plane, for each key
     if (has_main) {
-      shards_ = ribbon_sizes::shards(width, w_.keys.size());
+      shards_ = sizes_.shards(w_.keys.size());
       parts_ = plan_.exact ? static_cast<std::uint64_t>(std::max(1.0, std::round(equations))) : 1;
     } else {
-      shards_ = ribbon_sizes::shards(width, static_cast<std::uint64_t>(keys_ * equations));
+      shards_ = sizes_.shards(static_cast<std::uint64_t>(keys_ * equations));
     }
     counts_ = shard_counts(w_.keys, shards_);
     left_.resize(shards_);
@@ -205,14 +205,14 @@ class TaughtRibbon::Builder {
   }
   Error out_of_budget() const {
     return {Errc::out_of_budget, "taught-ribbon: " + to_text(params_.bits_per_key) + " bits per key buy no plane; give at least " +
-                                     to_text(ribbon_sizes::bits_per_key(width, 1))};
+                                     to_text(sizes_.bits_per_key(1))};
   }
 
   Result<Ok> place_main() {
     std::vector<std::uint32_t> sizes(shards_);
     for (std::uint64_t s = 0; s < shards_; ++s) {
       const auto slack = std::ceil(plan_.slack * static_cast<double>(counts_[s]));
-      sizes[s] = capped(static_cast<double>(ribbon_sizes::slots(width, counts_[s])) + slack);
+      sizes[s] = capped(static_cast<double>(sizes_.slots(counts_[s])) + slack);
     }
     auto mix = RibbonPlanes::fit(sizes, budget(), double{kClaims.fixed_bits}, plan_.planes);
     if (plan_.exact) {
@@ -303,7 +303,7 @@ class TaughtRibbon::Builder {
         return Ok{};
       }
       if (wanted < 1) return out_of_budget();
-      wanted = std::max(0.0, wanted - std::max(1.0, (slots - room) / ribbon_sizes::slots_per_key(width)));
+      wanted = std::max(0.0, wanted - std::max(1.0, (slots - room) / sizes_.slots_per_key()));
     }
   }
 
@@ -331,7 +331,7 @@ class TaughtRibbon::Builder {
     for (std::uint64_t s = 0; s < shards_; ++s)
       for (std::uint64_t i = 0; i < chosen_[s]; ++i) ++equations[s * parts_ + left_[s][i].part];
     std::vector<std::uint32_t> sizes(equations.size());
-    for (std::uint64_t i = 0; i < sizes.size(); ++i) sizes[i] = capped(static_cast<double>(ribbon_sizes::slots(width, equations[i])));
+    for (std::uint64_t i = 0; i < sizes.size(); ++i) sizes[i] = capped(static_cast<double>(sizes_.slots(equations[i])));
     return sizes;
   }
 
@@ -388,6 +388,7 @@ class TaughtRibbon::Builder {
   const NegativeSource& negatives_;
   const teach::CostCurve& costs_;
   const teach::Plan plan_;
+  const RibbonSizes sizes_ = plan_.sizes();
   const Params params_;
   const double keys_;
 

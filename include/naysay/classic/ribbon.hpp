@@ -5,7 +5,7 @@
 //   paper     here
 //   n, m, r   keys, slots of all shards, planes
 //   w         Params::width: 64 for speed, 128 for space
-//   overhead  m / n - 1: 1.9 % for w = 64, 0.5 % for w = 128, and 36.6 bits a shard for the table
+//   overhead  m / n - 1: 2.4 % for w = 64, 0.8 % for w = 128, and 36.6 bits a shard for the table
 //
 // Budgets and rates are any real numbers: a part of the shards has one plane more than the rest.
 //
@@ -49,7 +49,7 @@ class Ribbon {
       .fixed_bits = 4608,  // one window of 128 slots at RibbonPlanes::kMaxPlanes, its table and the header
   };
 
-  static double bits_per_key(double fpr) { return ribbon_sizes::bits_per_key(Params{}.width, ribbon_sizes::planes_for(fpr)); }
+  static double bits_per_key(double fpr) { return sizes_for(Params{}.width).bits_per_key(RibbonSizes::planes_for(fpr)); }
   static Params params_for(double fpr) { return {.bits_per_key = bits_per_key(fpr)}; }
 
   static Result<Ribbon> build(const Workload& w, const Params& p) {
@@ -73,19 +73,21 @@ class Ribbon {
   }
 
  private:
+  static constexpr RibbonSizes sizes_for(unsigned width) noexcept { return {width, RibbonFit::quick}; }
+
   template <unsigned width>
   static Result<Ribbon> build_as(const Workload& w, const Params& p) {
-    const auto counts = shard_counts(w.keys, ribbon_sizes::shards(width, w.keys.size()));
+    const auto counts = shard_counts(w.keys, sizes_for(width).shards(w.keys.size()));
     const std::uint64_t shards = counts.size();
     std::vector<std::uint32_t> sizes(shards);
     for (std::uint64_t s = 0; s < shards; ++s)
-      sizes[s] = static_cast<std::uint32_t>(std::min<std::uint64_t>(ribbon_sizes::slots(width, counts[s]), RibbonPlanes::kMaxSlots - 64));
+      sizes[s] = static_cast<std::uint32_t>(std::min<std::uint64_t>(sizes_for(width).slots(counts[s]), RibbonPlanes::kMaxSlots - 64));
 
     const auto mix = RibbonPlanes::fit(sizes, p.bits_per_key * static_cast<double>(w.keys.size()), double{kClaims.fixed_bits},
-                                       ribbon_sizes::planes_within(width, p.bits_per_key));
+                                       sizes_for(width).planes_within(p.bits_per_key));
     if (mix == RibbonPlanes::Mix{})
       return Error{Errc::out_of_budget, "ribbon: " + to_text(p.bits_per_key) + " bits per key buy no plane; give at least " +
-                                            to_text(ribbon_sizes::bits_per_key(width, 1))};
+                                            to_text(sizes_for(width).bits_per_key(1))};
 
     Ribbon f;
     f.planes_ = RibbonPlanes(width, mix, sizes);

@@ -140,6 +140,7 @@ inline __m256i products256(const RibbonProbe& p, const std::array<std::uint64_t,
 template <unsigned w>
 NAYSAY_TARGET(NAYSAY_AVX2) inline bool test_avx2(const RibbonProbe& p) noexcept {
   const auto mask = masks<w>(p);
+  std::uint64_t wrong = 0;
   for (unsigned j = 0; j < p.planes; j += 8) {
     const __m256i a = products256<w>(p, mask, j);
     const __m256i b = j + 4 < p.planes ? products256<w>(p, mask, j + 4) : _mm256_setzero_si256();
@@ -152,45 +153,99 @@ NAYSAY_TARGET(NAYSAY_AVX2) inline bool test_avx2(const RibbonProbe& p) noexcept 
     x = _mm256_permutevar8x32_epi32(_mm256_slli_epi32(x, 31), _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7));
     const auto odd = static_cast<std::uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(x)));
     const unsigned count = std::min(p.planes - j, 8u);
-    if (((odd ^ (p.bits >> j)) & low_mask(count)) != 0) return false;
+    wrong |= (odd ^ (p.bits >> j)) & low_mask(count);
   }
-  return true;
+  return wrong == 0;
 }
 
 NAYSAY_TARGET(NAYSAY_AVX512) inline __m512i masked512(const std::uint64_t* p, __mmask8 lanes, std::uint64_t mask) noexcept {
   return _mm512_and_si512(_mm512_maskz_loadu_epi64(lanes, p), _mm512_set1_epi64(static_cast<long long>(mask)));
 }
 
+// Up to eight planes, one in each lane; most filters have no more. The i-th mask is mask[i * stride].
+template <unsigned w>
+NAYSAY_TARGET(NAYSAY_AVX512)
+inline bool test_one_vector(const std::uint64_t* block, const std::uint64_t* last, std::size_t planes, std::uint32_t bits,
+                            std::uint32_t lanes, const std::uint64_t* mask, std::size_t stride) noexcept {
+  const auto some = static_cast<__mmask8>(lanes);
+  __m512i x = masked512(block, some, mask[0]);
+  x = _mm512_xor_si512(x, masked512(last, some, mask[w / 64 * stride]));
+  if constexpr (w == 128) x = _mm512_xor_si512(x, masked512(block + planes, some, mask[stride]));
+  const std::uint32_t odd = _mm512_test_epi64_mask(_mm512_popcnt_epi64(x), _mm512_set1_epi64(1));
+  return ((odd ^ bits) & lanes) == 0;
+}
+
+// Any number, eight at a time.
+template <unsigned w>
+NAYSAY_TARGET(NAYSAY_AVX512)
+inline bool test_avx512(const std::uint64_t* block, const std::uint64_t* last, unsigned planes, std::uint32_t bits,
+                        const std::uint64_t* mask, std::size_t stride) noexcept {
+  std::uint32_t wrong = 0;  // no way out before the end: nobody can guess the answer, least of all a branch predictor
+  for (unsigned j = 0; j < planes; j += 8, bits >>= 8) {
+    const auto lanes = static_cast<__mmask8>(_bzhi_u32(0xff, planes - j));
+    __m512i x = masked512(block + j, lanes, mask[0]);
+    x = _mm512_xor_si512(x, masked512(last + j, lanes, mask[w / 64 * stride]));
+    if constexpr (w == 128) x = _mm512_xor_si512(x, masked512(block + planes + j, lanes, mask[stride]));
+    const std::uint32_t odd = _mm512_test_epi64_mask(_mm512_popcnt_epi64(x), _mm512_set1_epi64(1));
+    wrong |= (odd ^ bits) & lanes;
+  }
+  return wrong == 0;
+}
 template <unsigned w>
 NAYSAY_TARGET(NAYSAY_AVX512) inline bool test_avx512(const RibbonProbe& p) noexcept {
   const auto mask = masks<w>(p);
   const std::uint64_t* last = p.block + last_block<w>(p);
-  for (unsigned j = 0; j < p.planes; j += 8) {
-    const auto lanes = static_cast<__mmask8>(_bzhi_u32(0xff, p.planes - j));
-    __m512i x = masked512(p.block + j, lanes, mask[0]);
-    x = _mm512_xor_si512(x, masked512(last + j, lanes, mask[w / 64]));
-    if constexpr (w == 128) x = _mm512_xor_si512(x, masked512(p.block + p.planes + j, lanes, mask[1]));
-    const std::uint32_t odd = _mm512_test_epi64_mask(_mm512_popcnt_epi64(x), _mm512_set1_epi64(1));
-    if (((odd ^ (p.bits >> j)) & lanes) != 0) return false;
-  }
-  return true;
+  if (p.planes <= 8) return test_one_vector<w>(p.block, last, p.planes, p.bits, _bzhi_u32(0xff, p.planes), mask.data(), 1);
+  return test_avx512<w>(p.block, last, p.planes, p.bits, mask.data(), 1);
 }
 
 template <unsigned w>
 NAYSAY_TARGET(NAYSAY_AVX2) void test_all_avx2(std::span<const RibbonProbe> probes, std::uint8_t* out) noexcept {
   for (std::size_t i = 0; i < probes.size(); ++i) out[i] = test_avx2<w>(probes[i]);
 }
-template <unsigned w>
-NAYSAY_TARGET(NAYSAY_AVX512) void test_all_avx512(std::span<const RibbonProbe> probes, std::uint8_t* out) noexcept {
-  for (std::size_t i = 0; i < probes.size(); ++i) out[i] = test_avx512<w>(probes[i]);
+
+using Lanes = unsigned long long __attribute__((vector_size(64)));
+
+// Eight plain loads: since 2023 a gather instruction takes several times as long, on machines that mend a leak of it.
+NAYSAY_TARGET(NAYSAY_AVX512) inline Lanes gather(const std::uint32_t* from, Lanes at) noexcept {
+  const auto load = [&](int i) { return load_u64(from + at[i]); };
+  return Lanes{load(0), load(1), load(2), load(3), load(4), load(5), load(6), load(7)};
 }
+NAYSAY_TARGET(NAYSAY_AVX512) inline Lanes remix(Lanes x) noexcept {  // remix64
+  x *= 0x9e3779b97f4a7c15u;
+  return x ^ (x >> 32);
+}
+template <class T>
+NAYSAY_TARGET(NAYSAY_AVX512) void store(T (&to)[8], Lanes x) noexcept {
+  static_assert(sizeof(T) == 8);
+  _mm512_store_si512(to, (__m512i)x);
+}
+
+// Eight probes, computed side by side.
+template <unsigned w>
+struct alignas(64) EightProbes {
+  const std::uint64_t* block[8];
+  const std::uint64_t* last[8];  // the last block that is needed
+  std::uint64_t planes[8];
+  std::uint64_t lanes[8];  // a bit for each plane
+  std::uint64_t bits[8];   // of these
+  std::uint64_t mask[w / 64 + 1][8];
+
+  // Requires up to eight planes.
+  NAYSAY_TARGET(NAYSAY_AVX512) bool test_one(unsigned j) const noexcept {
+    return test_one_vector<w>(block[j], last[j], planes[j], static_cast<std::uint32_t>(bits[j]),
+                              static_cast<std::uint32_t>(lanes[j]), &mask[0][j], 8);
+  }
+  NAYSAY_TARGET(NAYSAY_AVX512) bool test(unsigned j) const noexcept {
+    return test_avx512<w>(block[j], last[j], static_cast<unsigned>(planes[j]), static_cast<std::uint32_t>(bits[j]), &mask[0][j], 8);
+  }
+};
 #endif
 
 template <unsigned w>
 void test_all(std::span<const RibbonProbe> probes, std::uint8_t* out) noexcept {
 #if NAYSAY_X86
-  if (simd() == Simd::avx512) return test_all_avx512<w>(probes, out);
-  if (simd() == Simd::avx2) return test_all_avx2<w>(probes, out);
+  if (simd() >= Simd::avx2) return test_all_avx2<w>(probes, out);
 #endif
   for (std::size_t i = 0; i < probes.size(); ++i) out[i] = test_scalar<w>(probes[i]);
 }
@@ -294,11 +349,11 @@ class RibbonPlanes {
 
   [[gnu::always_inline]] Place place(std::uint64_t shard) const noexcept {
     const std::uint64_t line = static_cast<std::uint32_t>(shard) / kLine;
-    const std::uint32_t* at = table_.data() + line * kLineWords;
-    const std::uint32_t* own = table_.data() + line * (kLineWords - kLine) + shard;  // at + shard % kLine
-    const std::uint64_t base = at[0] | (static_cast<std::uint64_t>(at[1] & 0xff) << 32);
+    const std::uint64_t base = load_u64(table_.data() + line * kLineWords) & low_mask(40);
+    const std::uint64_t ends = load_u64(table_.data() + 1 + line * (kLineWords - kLine) + shard);  // of the one before and its own
+    const std::uint32_t begin = static_cast<std::uint32_t>(ends) >> 8, end = static_cast<std::uint32_t>(ends >> 40);
     const std::uint32_t is_rich = shard < rich_;
-    return {base + (own[1] >> 8), (own[2] >> 8) - (own[1] >> 8), own[2] & 0xff, planes_ + is_rich,
+    return {base + begin, end - begin, static_cast<std::uint32_t>(ends >> 32) & 0xff, planes_ + is_rich,
             rich_blocks_ & (std::uint64_t{is_rich} - 1)};
   }
   void set_seed(std::uint64_t shard, std::uint32_t seed) noexcept {
@@ -344,6 +399,9 @@ class RibbonPlanes {
     return width_ == 64 ? ribbon_detail::test_scalar<64>(probe<64>(d)) : ribbon_detail::test_scalar<128>(probe<128>(d));
   }
   void may_contain(std::span<const Digest> keys, std::uint8_t* out) const noexcept {
+#if NAYSAY_X86
+    if (simd() == Simd::avx512) return width_ == 64 ? ask_avx512<64>(keys, out) : ask_avx512<128>(keys, out);
+#endif
     width_ == 64 ? ask<64>(keys, out) : ask<128>(keys, out);
   }
 
@@ -388,6 +446,7 @@ class RibbonPlanes {
  private:
   static constexpr std::uint32_t kLine = 14, kLineWords = 16;
   static constexpr std::uint64_t kMaxShards = 0xffffffff;
+  static constexpr std::size_t kEights = 3;  // groups of eight windows in flight
   static constexpr std::size_t kChunk = 16;  // twice as many windows in flight as a core can have misses open
 
   static std::uint64_t table_words(std::uint64_t shards) noexcept { return shards + 2 * divide_up(shards, kLine); }
@@ -432,6 +491,80 @@ class RibbonPlanes {
       turn ^= 1;
     }
   }
+
+#if NAYSAY_X86
+  // probe() of eight keys side by side, operation by operation. All products fit 64 bits, so the low halves will do.
+  template <unsigned w>
+  NAYSAY_TARGET(NAYSAY_AVX512)
+  void probe_eight(const Digest* keys, ribbon_detail::EightProbes<w>& out) const noexcept {
+    using namespace ribbon_detail;
+    constexpr Lanes kZero = {};
+    const __m512i some = _mm512_loadu_si512(keys), more = _mm512_loadu_si512(keys + 4);
+    const auto lo = (Lanes)_mm512_permutex2var_epi64(some, _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14), more);
+    const auto hi = (Lanes)_mm512_permutex2var_epi64(some, _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15), more);
+
+    // place(shard_of(d, shards_))
+    const Lanes shard = ((hi >> 32) * shards_ + (((hi & 0xffffffff) * shards_) >> 32)) >> 32;
+    const Lanes line = ((shard >> 1) * 0x92492493) >> 34;  // shard / kLine
+    const Lanes base = gather(table_.data(), line * kLineWords) & 0xffffffffff;
+    const Lanes ends = gather(table_.data() + 1, line * (kLineWords - kLine) + shard);  // where it starts; its end, its seed
+    const Lanes begin = (ends & 0xffffffff) >> 8, slots = (ends >> 40) - begin, seed = (ends >> 32) & 0xff;
+    const auto is_rich = (Lanes)(shard < kZero + rich_);  // all ones or none
+    const Lanes planes = planes_ - is_rich;
+
+    // ribbon_equation(lo, seed, slots)
+    constexpr std::uint64_t pile = 3 * w / 8;
+    const Lanes h = remix(lo ^ (seed * 0xd6e8feb86659fd93u)), product = h * 0xa0761d6478bd642fu;
+    const Lanes at = ((product >> 32) * (slots - w + 1 + 2 * pile)) >> 32;
+    const Lanes behind = (at > kZero + pile ? at : kZero + pile) - pile;
+    const Lanes slot = base + begin + (behind < slots - w ? behind : slots - w);
+
+    const Lanes shift = slot & 63, back = 63 - shift, near = h | 1;
+    const Lanes block = reinterpret_cast<std::uintptr_t>(words_.data()) + 8 * ((rich_blocks_ & ~is_rich) + (slot >> 6) * planes);
+    const Lanes lanes = ((kZero + 1) << planes) - 1;
+    store(out.block, block);
+    store(out.last, shift != kZero ? block + planes * (w / 8) : block);
+    store(out.planes, planes);
+    store(out.lanes, lanes);
+    store(out.bits, (product >> 16) & lanes);
+    store(out.mask[0], near << shift);
+    if constexpr (w == 64) {
+      store(out.mask[1], (near >> 1) >> back);
+    } else {
+      const Lanes far = remix(h + 0xe7037ed1a0b428dbu);
+      store(out.mask[1], (far << shift) | ((near >> 1) >> back));
+      store(out.mask[2], (far >> 1) >> back);
+    }
+  }
+
+  // As ask(), eight probes at a time.
+  template <unsigned w>
+  NAYSAY_TARGET(NAYSAY_AVX512)
+  void ask_avx512(std::span<const Digest> keys, std::uint8_t* out) const noexcept {
+    std::array<ribbon_detail::EightProbes<w>, kEights> ring;
+    const std::size_t eights = keys.size() / 8;
+    const bool one_vector = planes_ + (rich_ != 0) <= 8;
+    for (std::size_t i = 0; i < eights + kEights; ++i) {
+      auto& eight = ring[i % kEights];
+      if (i >= kEights) {
+        std::uint8_t* to = out + 8 * (i - kEights);
+        if (one_vector)
+          for (unsigned j = 0; j < 8; ++j) to[j] = eight.test_one(j);
+        else
+          for (unsigned j = 0; j < 8; ++j) to[j] = eight.test(j);
+      }
+      if (i < eights) {
+        probe_eight<w>(keys.data() + 8 * i, eight);
+        for (unsigned j = 0; j < 8; ++j) {
+          __builtin_prefetch(eight.block[j]);
+          if constexpr (w == 128) __builtin_prefetch(eight.block[j] + eight.planes[j]);
+          __builtin_prefetch(eight.last[j]);
+        }
+      }
+    }
+    for (std::size_t i = 8 * eights; i < keys.size(); ++i) out[i] = one_avx512<w>(keys[i]);
+  }
+#endif
 
   Array<std::uint32_t> table_;
   Array<std::uint64_t> words_;

@@ -105,6 +105,8 @@ struct Plan {
   double stranger_fpr = 1;
   double known = 1;  // the share of the known negatives' cost that is still accepted
   double wfpr = 1;
+
+  RibbonSizes sizes() const noexcept { return {width, exact ? RibbonFit::tight : RibbonFit::quick}; }
 };
 
 // Of the x * (2^p - 1) negatives that slack could take, the part that is sure to find room with a few seeds
@@ -140,10 +142,11 @@ inline void rate(Plan& plan, const Task& task, const CostCurve& costs, double st
 }
 
 inline Plan plain(const Task& task, const CostCurve& costs, unsigned width, double slack) {
-  const double slots = ribbon_sizes::slots_per_key(width) + slack, x = slots - 1;
+  const RibbonSizes sizes(width, RibbonFit::quick);
+  const double slots = sizes.slots_per_key() + slack, x = slots - 1;
   const double lambda = task.keys > 0 ? costs.count() / task.keys : 0;
   Plan plan{.width = width, .slack = slack};
-  plan.planes = std::clamp((task.bits_per_key - ribbon_sizes::table_bits_per_key(width)) / slots, 0.0, 32.0);
+  plan.planes = std::clamp((task.bits_per_key - sizes.table_bits_per_key()) / slots, 0.0, 32.0);
   const Mixed mixed(plan.planes);
   plan.complete = kSlackUsed * x * std::expm1(mixed.whole * std::log(2.0)) >= lambda;
   rate(plan, task, costs, mixed.mean([](double p) { return std::exp2(-p); }), mixed.mean([&](double p) {
@@ -167,10 +170,11 @@ inline double reach(const Mixed& mixed, double x, double e, double lambda) {
 }
 
 inline Plan exact(const Task& task, const CostCurve& costs, unsigned width, double planes) {
-  const double slots = ribbon_sizes::slots_per_key(width), table = ribbon_sizes::table_bits_per_key(width);
+  const RibbonSizes sizes(width, RibbonFit::tight);
+  const double slots = sizes.slots_per_key(), table = sizes.table_bits_per_key();
   const double lambda = costs.count() / task.keys;
   Plan plan{.width = width, .exact = true, .planes = planes};
-  const double left = task.bits_per_key - (planes > 0 ? ribbon_sizes::bits_per_key(width, planes) : 0);
+  const double left = task.bits_per_key - (planes > 0 ? sizes.bits_per_key(planes) : 0);
   const double equations = left / (slots + table);
   plan.exact_slots = equations - 1;
   const Mixed mixed(planes);
@@ -186,7 +190,7 @@ inline Plan exact(const Task& task, const CostCurve& costs, unsigned width, doub
 inline Plan best_of_width(const Task& task, const CostCurve& costs, unsigned width) {
   Plan best = plain(task, costs, width, 0);
   if (costs.count() == 0 || task.keys == 0) return best;
-  const double lambda = costs.count() / task.keys, least = ribbon_sizes::slots_per_key(width) - 1;
+  const double lambda = costs.count() / task.keys, least = RibbonSizes(width, RibbonFit::quick).slots_per_key() - 1;
   for (int p = 1; p <= 32; ++p) {  // just enough slack for completeness with p planes
     const double slack = lambda / (kSlackUsed * (std::exp2(p) - 1)) * (1 + 1e-9) - least;
     const Plan plan = plain(task, costs, width, std::max(0.0, slack));
