@@ -217,7 +217,7 @@ class TaughtRibbon::Builder {
     auto mix = RibbonPlanes::fit(sizes, budget(), double{kClaims.fixed_bits}, plan_.planes);
     if (plan_.exact) {
       mix.planes = static_cast<unsigned>(plan_.planes);
-      mix.rich = static_cast<std::uint64_t>((plan_.planes - mix.planes) * static_cast<double>(shards_));
+      mix.rich = static_cast<std::uint64_t>((plan_.planes - mix.planes) * static_cast<double>(shards_) + 1e-6);
     }
     if (mix == RibbonPlanes::Mix{}) return out_of_budget();
     f_.main_ = RibbonPlanes(width, mix, sizes);

@@ -74,10 +74,11 @@ class CostCurve {
   double total() const noexcept { return points_.back().cost; }
   // The share of the total cost beyond the `rank` costliest.
   double tail(double rank) const noexcept {
-    if (total() <= 0 || rank >= count()) return 0;
-    const auto above = std::upper_bound(points_.begin() + 1, points_.end(), rank, [](double r, const Point& p) { return r < p.rank; });
+    const auto above = std::upper_bound(points_.begin(), points_.end(), rank, [](double r, const Point& p) { return r < p.rank; });
+    if (total() <= 0 || above == points_.end()) return 0;
+    if (above == points_.begin()) return 1;
     const Point &a = above[-1], &b = *above;
-    return 1 - (a.cost + (b.cost - a.cost) * (std::max(rank, 0.0) - a.rank) / (b.rank - a.rank)) / total();
+    return 1 - (a.cost + (b.cost - a.cost) * (rank - a.rank) / (b.rank - a.rank)) / total();
   }
 
  private:
@@ -114,6 +115,7 @@ struct Plan {
 inline constexpr double kSlackUsed = 0.75;
 inline constexpr double kWorthExactPlane = 1.1;  // a lower rate by this factor is worth a second look-up for keys
 inline constexpr double kWorthWidth = 1.15;      // ... is worth reading three blocks instead of two
+inline constexpr double kWorthPromise = 2;       // ... is worth giving up the promise to refuse every known negative
 
 // bits per key that no structure with these rates can go below.
 inline double limit_bits_per_key(double keys, double negatives, double stranger_fpr) noexcept {
@@ -174,7 +176,9 @@ inline Plan exact(const Task& task, const CostCurve& costs, unsigned width, doub
   const double slots = sizes.slots_per_key(), table = sizes.table_bits_per_key();
   const double lambda = costs.count() / task.keys;
   Plan plan{.width = width, .exact = true, .planes = planes};
-  const double left = task.bits_per_key - (planes > 0 ? sizes.bits_per_key(planes) : 0);
+  // Two headers, two tables of one line, and blocks of 64 slots rounded up: what small filters notice.
+  const double fixed = 2 * (256 + 96) + 64 * (planes + 2);
+  const double left = task.bits_per_key - fixed / task.keys - (planes > 0 ? sizes.bits_per_key(planes) : 0);
   const double equations = left / (slots + table);
   plan.exact_slots = equations - 1;
   const Mixed mixed(planes);
@@ -187,6 +191,12 @@ inline Plan exact(const Task& task, const CostCurve& costs, unsigned width, doub
   return plan;
 }
 
+// Whether a plan is better than another by a factor, promises weighed in.
+inline bool beats(const Plan& a, const Plan& b, double worth) {
+  if (a.complete != b.complete) worth = a.complete ? 1 / kWorthPromise : worth * kWorthPromise;
+  return a.wfpr * worth < b.wfpr;
+}
+
 inline Plan best_of_width(const Task& task, const CostCurve& costs, unsigned width) {
   Plan best = plain(task, costs, width, 0);
   if (costs.count() == 0 || task.keys == 0) return best;
@@ -194,13 +204,15 @@ inline Plan best_of_width(const Task& task, const CostCurve& costs, unsigned wid
   for (int p = 1; p <= 32; ++p) {  // just enough slack for completeness with p planes
     const double slack = lambda / (kSlackUsed * (std::exp2(p) - 1)) * (1 + 1e-9) - least;
     const Plan plan = plain(task, costs, width, std::max(0.0, slack));
-    if (plan.wfpr < best.wfpr) best = plan;
+    if (beats(plan, best, 1)) best = plan;
   }
+  // In steps of one shard's plane, or finer than anybody would notice.
+  const auto steps = std::min<std::uint64_t>(64, RibbonSizes(width, RibbonFit::tight).shards(static_cast<std::uint64_t>(task.keys)));
   double worth = kWorthExactPlane;
-  for (double planes = 0; planes + 1 < task.bits_per_key && planes <= 31; planes += 1.0 / 64) {
-    const Plan plan = exact(task, costs, width, planes);
+  for (std::uint64_t i = 0; i <= 31 * steps; ++i) {
+    const Plan plan = exact(task, costs, width, static_cast<double>(i) / static_cast<double>(steps));
     if (plan.exact_slots < 0) break;
-    if (plan.wfpr * worth < best.wfpr) best = plan, worth = 1;
+    if (beats(plan, best, worth)) best = plan, worth = 1;
   }
   return best;
 }
@@ -210,7 +222,7 @@ inline Plan best_of_width(const Task& task, const CostCurve& costs, unsigned wid
 inline Plan plan(const Task& task, const CostCurve& costs) {
   if (task.width != 0) return detail::best_of_width(task, costs, task.width);
   const Plan fast = detail::best_of_width(task, costs, 64), small = detail::best_of_width(task, costs, 128);
-  return small.wfpr * kWorthWidth < fast.wfpr ? small : fast;
+  return detail::beats(small, fast, kWorthWidth) ? small : fast;
 }
 
 }  // namespace naysay::teach
