@@ -7,5 +7,7 @@ configure_package_config_file(cmake/naysay-config.cmake.in naysay-config.cmake
 write_basic_package_version_file(naysay-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/naysay-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/naysay-config-version.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/naysay)
+# relative to the .pc file, so that the tree can be installed and moved anywhere
+file(RELATIVE_PATH NAYSAY_PREFIX_FROM_PC /p/${CMAKE_INSTALL_LIBDIR}/pkgconfig /p)
 configure_file(cmake/naysay.pc.in naysay.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/naysay.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -5,13 +5,12 @@
 #include <memory>
 #include <set>
 
+#include "cases.hpp"
 #include "naysay/any_filter.hpp"
 #include "naysay/core/cpu.hpp"
 #include "sample.hpp"
 
 namespace naysay {
-
-std::ostream& operator<<(std::ostream& out, const FilterType& t) { return out << t.name; }
 
 namespace {
 
@@ -30,12 +29,11 @@ class EveryFilter : public ::testing::TestWithParam<FilterType> {
   }
 };
 
-std::string test_name(const ::testing::TestParamInfo<FilterType>& info) {
-  std::string name(info.param.name);
-  for (char& c : name)
-    if (c == '-') c = '_';
-  return name;
-}
+class EveryExactFilter : public EveryFilter {};
+class EveryTunableFilter : public EveryFilter {};
+class EveryDynamicFilter : public EveryFilter {};
+class EveryErasableFilter : public EveryFilter {};
+class EveryAdaptiveFilter : public EveryFilter {};
 
 TEST_P(EveryFilter, NeverDeniesAKeyItWasBuiltFrom) {
   for (std::uint64_t n : kSizes) {
@@ -86,8 +84,7 @@ TEST_P(EveryFilter, ErrsOnStrangersAsOftenAsItSays) {
   }
 }
 
-TEST_P(EveryFilter, RefusesEveryKnownNegativeIfItClaimsSo) {
-  if (!GetParam().claims.exact_on_negatives) GTEST_SKIP() << "it makes no such claim";
+TEST_P(EveryExactFilter, RefusesEveryKnownNegativeIfItClaimsSo) {
   const auto keys = numbers(0, 20'000), negatives = numbers(5'000'000, 20'000);
   const AnyFilter f = must_build({.keys = keys, .negatives = negatives});
   for (const Digest& d : negatives) ASSERT_FALSE(f.may_contain(d));
@@ -247,8 +244,7 @@ TEST_P(EveryFilter, BeginsItsParametersWithBitsPerKey) {
   EXPECT_FALSE(GetParam().claims.about.empty());
 }
 
-TEST_P(EveryFilter, GivesTheRateItPricedWithinTheBitsItPriced) {
-  if (!GetParam().tunable) GTEST_SKIP() << "it cannot price a rate";
+TEST_P(EveryTunableFilter, GivesTheRateItPricedWithinTheBitsItPriced) {
   const auto keys = numbers(0, 50'000), strangers = numbers(9'000'000, 1'000'000);
   for (double fpr : {0.1, 0.01, 0.001}) {
     const auto params = GetParam().params_for(fpr);
@@ -262,8 +258,7 @@ TEST_P(EveryFilter, GivesTheRateItPricedWithinTheBitsItPriced) {
   }
 }
 
-TEST_P(EveryFilter, HoldsWhatIsInsertedLater) {
-  if (!GetParam().dynamic) GTEST_SKIP() << "it is static";
+TEST_P(EveryDynamicFilter, HoldsWhatIsInsertedLater) {
   const auto keys = numbers(0, 2000);
   AnyFilter f = must_build({.keys = std::span(keys).first(500), .capacity = 2000});
   for (std::size_t i = 500; i < keys.size(); ++i) ASSERT_TRUE(f.insert(keys[i])) << "no room for key " << i;
@@ -271,8 +266,7 @@ TEST_P(EveryFilter, HoldsWhatIsInsertedLater) {
   EXPECT_EQ(f.keys(), 2000u);
 }
 
-TEST_P(EveryFilter, SaysNoRoomOrTakesTheKeyAndChangesNothingOtherwise) {
-  if (!GetParam().dynamic) GTEST_SKIP() << "it is static";
+TEST_P(EveryDynamicFilter, SaysNoRoomOrTakesTheKeyAndChangesNothingOtherwise) {
   AnyFilter f = must_build({.capacity = 100});
   std::vector<Digest> in;
   for (const Digest& d : numbers(0, 1000)) {
@@ -286,8 +280,7 @@ TEST_P(EveryFilter, SaysNoRoomOrTakesTheKeyAndChangesNothingOtherwise) {
   EXPECT_GE(in.size(), 100u);
 }
 
-TEST_P(EveryFilter, InsertsIntoAMappedFilterWithoutWritingToTheFile) {
-  if (!GetParam().dynamic) GTEST_SKIP() << "it is static";
+TEST_P(EveryDynamicFilter, InsertsIntoAMappedFilterWithoutWritingToTheFile) {
   const auto keys = numbers(0, 100);
   const auto bytes = must_build({.keys = std::span(keys).first(50), .capacity = 100}).save();
   auto untouched = bytes;
@@ -298,8 +291,7 @@ TEST_P(EveryFilter, InsertsIntoAMappedFilterWithoutWritingToTheFile) {
   for (const Digest& d : keys) EXPECT_TRUE(view->may_contain(d));
 }
 
-TEST_P(EveryFilter, ForgetsWhatIsErasedAndKeepsTheRest) {
-  if (!GetParam().erasable) GTEST_SKIP() << "it cannot erase";
+TEST_P(EveryErasableFilter, ForgetsWhatIsErasedAndKeepsTheRest) {
   const auto keys = numbers(0, 2000);
   AnyFilter f = must_build({.keys = keys});
   for (std::size_t i = 0; i < 1000; ++i) ASSERT_TRUE(f.erase(keys[i]));
@@ -314,8 +306,7 @@ TEST_P(EveryFilter, ForgetsWhatIsErasedAndKeepsTheRest) {
   EXPECT_EQ(left, 0u);
 }
 
-TEST_P(EveryFilter, ErasesNothingWhenItDeniesTheKey) {
-  if (!GetParam().erasable) GTEST_SKIP() << "it cannot erase";
+TEST_P(EveryErasableFilter, ErasesNothingWhenItDeniesTheKey) {
   const auto keys = numbers(0, 500);
   AnyFilter f = must_build({.keys = keys});
   const auto before = f.save();
@@ -324,8 +315,7 @@ TEST_P(EveryFilter, ErasesNothingWhenItDeniesTheKey) {
   EXPECT_EQ(f.save(), before);
 }
 
-TEST_P(EveryFilter, CountsAKeyThatIsInsertedAgain) {
-  if (!GetParam().erasable) GTEST_SKIP() << "it cannot erase";
+TEST_P(EveryErasableFilter, CountsAKeyThatIsInsertedAgain) {
   const auto keys = numbers(0, 100);
   AnyFilter f = must_build({.capacity = 300});
   for (int copy = 0; copy < 2; ++copy)
@@ -334,8 +324,7 @@ TEST_P(EveryFilter, CountsAKeyThatIsInsertedAgain) {
   for (const Digest& d : keys) ASSERT_TRUE(f.may_contain(d)) << "erased once, inserted twice";
 }
 
-TEST_P(EveryFilter, AgreesWithAMultisetUnderRandomInsertsAndErases) {
-  if (!GetParam().dynamic) GTEST_SKIP() << "it is static";
+TEST_P(EveryDynamicFilter, AgreesWithAMultisetUnderRandomInsertsAndErases) {
   sample::Words random(11);
   const auto universe = numbers(0, 600);
   AnyFilter f = must_build({.capacity = 1000});
@@ -356,8 +345,7 @@ TEST_P(EveryFilter, AgreesWithAMultisetUnderRandomInsertsAndErases) {
   }
 }
 
-TEST_P(EveryFilter, StopsMakingAFalsePositiveItIsToldOf) {
-  if (!GetParam().adaptive) GTEST_SKIP() << "it does not adapt";
+TEST_P(EveryAdaptiveFilter, StopsMakingAFalsePositiveItIsToldOf) {
   const auto keys = numbers(0, 5000);
   AnyFilter f = must_build({.keys = keys});
   std::uint64_t told = 0, kept = 0;
@@ -373,7 +361,12 @@ TEST_P(EveryFilter, StopsMakingAFalsePositiveItIsToldOf) {
   EXPECT_TRUE(told == 0 || kept > 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Registry, EveryFilter, ::testing::ValuesIn(filter_types().begin(), filter_types().end()), test_name);
+NAYSAY_FOR_FILTERS(EveryFilter, true);
+NAYSAY_FOR_FILTERS(EveryExactFilter, filter.claims.exact_on_negatives);
+NAYSAY_FOR_FILTERS(EveryTunableFilter, filter.tunable);
+NAYSAY_FOR_FILTERS(EveryDynamicFilter, filter.dynamic);
+NAYSAY_FOR_FILTERS(EveryErasableFilter, filter.erasable);
+NAYSAY_FOR_FILTERS(EveryAdaptiveFilter, filter.adaptive);
 
 }  // namespace
 }  // namespace naysay

@@ -1,0 +1,43 @@
+// Golden files: one saved filter of each kind and format version. A test that compares the code with itself does not
+// notice a changed hash; these files do.
+//
+// ./dev golden writes the files that are missing. To change one on purpose, delete it first.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "cases.hpp"
+#include "naysay/any_filter.hpp"
+#include "sample.hpp"
+
+namespace naysay {
+namespace {
+
+std::vector<std::byte> file_bytes(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+class GoldenFile : public ::testing::TestWithParam<FilterType> {};
+
+TEST_P(GoldenFile, StillHoldsItsKeysAndIsStillWhatABuildGives) {
+  const std::string path = NAYSAY_SOURCE_DIR "/tests/golden/" + std::string(GetParam().name) + ".v1.nsy";
+  const auto keys = sample::numbers(0, 200), negatives = sample::numbers(1000, 200);
+  const auto built = AnyFilter::build(GetParam().name, {.keys = keys, .negatives = negatives, .seed = 1});
+  ASSERT_TRUE(built) << built.error().message;
+  if (!std::filesystem::exists(path) && std::getenv("NAYSAY_WRITE_GOLDEN")) ASSERT_TRUE(built->save_file(path));
+  ASSERT_TRUE(std::filesystem::exists(path)) << path << " is missing; ./dev golden writes it";
+  const auto golden = AnyFilter::map_file(path);
+  ASSERT_TRUE(golden) << golden.error().message;
+  for (const Digest& d : keys) ASSERT_TRUE(golden->may_contain(d)) << "a file of an earlier build lost a key";
+  EXPECT_EQ(built->save(), file_bytes(path)) << "the same input gives other bytes than it used to";
+}
+
+NAYSAY_FOR_FILTERS(GoldenFile, true);
+
+}  // namespace
+}  // namespace naysay

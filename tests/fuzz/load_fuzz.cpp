@@ -1,0 +1,6 @@
+#include "fuzz/bodies.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  naysay::fuzz::load({data, size});
+  return 0;
+}
