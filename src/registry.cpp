@@ -2,6 +2,7 @@
 // conformance tests, a fuzz target and benchmark rows. Names and ids are permanent once released.
 #include "holder.hpp"
 #include "naysay/any_filter.hpp"
+#include "naysay/aware/habf.hpp"
 #include "naysay/classic/bloom.hpp"
 
 namespace naysay {
@@ -12,6 +13,8 @@ using erased::entry;
 
 constexpr FilterType kFilters[] = {
     entry<Bloom>("bloom", 1),
+    entry<Habf>("habf", 21),
+    entry<FastHabf>("f-habf", 22),
 };
 
 constexpr bool names_and_ids_are_unique() {

@@ -52,7 +52,10 @@ class HashExpressor {
   std::uint64_t cells() const noexcept { return cells_.size(); }
   bool empty() const noexcept { return cells_.size() == 0; }
   unsigned family() const noexcept { return empty() ? 0 : family_of(cells_.width()); }
-  void prefetch(std::uint64_t cell) const noexcept { cells_.prefetch(cell); }
+
+  // The cell of a hash whose high half already chose a bit of a Bloom filter: the low half decides, so that a stranger's
+  // cells say nothing about its bits.
+  std::uint64_t cell_of(std::uint64_t hash) const noexcept { return fast_range(std::rotl(hash, 32), cells()); }
 
   struct Cell {
     unsigned function;  // 0: the cell is empty

@@ -53,6 +53,7 @@ struct TpjoOutcome {
   std::uint64_t no_room = 0;       // failed: no way out fits into the HashExpressor
   std::uint64_t requeued = 0;      // refused negatives that a move made collisions again
   std::uint64_t also_keys = 0;     // collisions that are keys
+  double left = 0;                 // the cost of all that failed
 };
 
 // Scheme::hash(digest, i) is the i-th function as a 64-bit word, i = 0 the entry of the HashExpressor; Scheme::kGamma says
@@ -81,9 +82,6 @@ class Tpjo {
   static constexpr std::size_t kLead = kAhead;
 
   std::uint64_t position(Digest d, unsigned i) const noexcept { return fast_range(Scheme::hash(d, i), bits_); }
-  std::uint64_t cell_of(Digest d, unsigned i) const noexcept {
-    return fast_range(std::rotl(Scheme::hash(d, i), 32), expressor_.cells());
-  }
   void prefetch(Digest d) const noexcept {
     for (unsigned i = 1; i <= k_; ++i) __builtin_prefetch(index_.data() + position(d, i), 1);
   }
@@ -173,6 +171,7 @@ class Tpjo {
     }
     if (!found) {
       ++(wanted_room ? outcome_.no_room : outcome_.no_candidate);
+      outcome_.left += w_.cost(j);
       return;
     }
     ++outcome_.moved;
@@ -200,7 +199,7 @@ class Tpjo {
       wanted_room = true;
       functions[leaving] = static_cast<std::uint8_t>(c);
       const unsigned at_least = found && price >= best.toll ? best.plan.shared + 1 : 0;
-      if (!expressor_.plan(std::span(functions.data(), k_), [&](unsigned i) { return cell_of(s, i); }, at_least, best.plan))
+      if (!expressor_.plan(std::span(functions.data(), k_), [&](unsigned i) { return expressor_.cell_of(Scheme::hash(s, i)); }, at_least, best.plan))
         continue;
       found = true;
       best.owner = owner;
