@@ -53,7 +53,8 @@ struct IndependentScheme {
       "Bloom whose keys step aside for known negatives, costliest first; strangers pass more often";
   static constexpr bool kGamma = true;
   static constexpr unsigned kCellBits = 4;  // paper, V-D
-  static std::uint64_t hash(Digest d, unsigned i) noexcept { return nth_hash(d, i); }
+  static std::uint64_t entry(Digest d) noexcept { return nth_hash(d, 0); }
+  static std::uint64_t hash(Digest d, std::uint64_t i) noexcept { return nth_hash(d, i); }
 };
 
 struct DoubleScheme {
@@ -61,7 +62,8 @@ struct DoubleScheme {
   static constexpr std::string_view kAbout = "habf with double hashing: built faster, refuses fewer of the known negatives";
   static constexpr bool kGamma = false;
   static constexpr unsigned kCellBits = 5;  // with 4 bits 2 to 20 times as many of the known pass from 1.5 to 3.25 MB
-  static std::uint64_t hash(Digest d, unsigned i) noexcept { return i == 0 ? nth_hash(d, 0) : double_hash(d, i); }
+  static std::uint64_t entry(Digest d) noexcept { return nth_hash(d, 0); }
+  static std::uint64_t hash(Digest d, std::uint64_t i) noexcept { return double_hash(d, i); }
 };
 
 template <class Scheme>
@@ -106,7 +108,7 @@ class HashAdaptiveBloom {
 
   bool may_contain(Digest d) const noexcept {
     bool all = true;  // no early way out: k is small, and the reads run side by side
-    for (unsigned i = 1; i <= k_; ++i) all &= test_bit(words_.data(), position(Scheme::hash(d, i)));
+    for (std::uint64_t i = 1; i <= k_; ++i) all &= test_bit(words_.data(), position(Scheme::hash(d, i)));
     return all || second_look(d);
   }
 
@@ -141,13 +143,10 @@ class HashAdaptiveBloom {
 
   bool second_look(Digest d) const noexcept {
     if (expressor_.empty()) return false;
-    std::uint64_t hash = Scheme::hash(d, 0);
-    return expressor_.follow(
-        k_, [&](unsigned) { return expressor_.cell_of(hash); },
-        [&](unsigned function) {
-          hash = Scheme::hash(d, function);
-          return test_bit(words_.data(), position(hash));
-        });
+    return expressor_.follow(k_, expressor_.cell_of(Scheme::entry(d)), [&](unsigned function) {
+      const std::uint64_t hash = Scheme::hash(d, function);
+      return test_bit(words_.data(), position(hash)) ? expressor_.cell_of(hash) : HashExpressor::kNoCell;
+    });
   }
 
   struct Rates {

@@ -66,21 +66,21 @@ class HashExpressor {
     return {raw >> 1, (raw & 1) != 0};
   }
 
-  // Follows the chain that begins at cell_of(0) and calls step(function) for each of its k functions; gives up as soon
-  // as step says no. True if the chain is whole: k different functions, the last at an end.
-  template <class CellOf, class Step>
-  bool follow(unsigned k, CellOf&& cell_of, Step&& step) const noexcept {
-    std::uint32_t met = 1;  // bit i: function i was met; empty cells count as met
-    unsigned function = 0;
-    for (unsigned i = 1;; ++i) {
-      const Cell c = cell(cell_of(function));
-      if ((met >> c.function) & 1) return false;
-      met |= std::uint32_t{1} << c.function;
-      function = c.function;
-      if (!step(function)) return false;
-      if (i == k) return c.end;
+  // Follows the chain that begins at cell `first` and calls next(function) for each of its functions: the function's cell, or
+  // kNoCell to give up. True if the chain is whole: k different functions, the last at an end. Requires k >= 1.
+  template <class Next>
+  bool follow(unsigned k, std::uint64_t first, Next&& next) const noexcept {
+    std::uint32_t met = 1;  // bit i: function i was met; an empty cell counts as met
+    for (std::uint64_t at = first;;) {
+      const std::uint32_t raw = cells_.get(at), function = raw >> 1;
+      if ((met >> function) & 1) return false;
+      met |= std::uint32_t{1} << function;
+      at = next(function);
+      if (at == kNoCell) return false;
+      if (--k == 0) return (raw & 1) != 0;
     }
   }
+  static constexpr std::uint64_t kNoCell = ~std::uint64_t{0};
 
   // The cells that a chain would take, in order, and how many of them are written already.
   struct Plan {
@@ -107,6 +107,7 @@ class HashExpressor {
       for (unsigned j = 0; j < i; ++j)
         if (s.cell[j] == s.cell[i]) s.twin[i] = s.twin[j];
     }
+    if (s.most < at_least) return false;
     s.go(0, 0, 0, static_cast<std::uint32_t>(low_mask(s.k) << 1));
     if (!s.found) return false;
     plan.k = s.k;

@@ -56,8 +56,8 @@ struct TpjoOutcome {
   double left = 0;                 // the cost of all that failed
 };
 
-// Scheme::hash(digest, i) is the i-th function as a 64-bit word, i = 0 the entry of the HashExpressor; Scheme::kGamma says
-// whether keys may move to clear bits. Index holds a key or a negative.
+// Scheme::hash(digest, i) is the i-th function as a 64-bit word, i >= 1, and Scheme::entry(digest) that of the HashExpressor's
+// entry; Scheme::kGamma says whether keys may move to clear bits. Index holds the number of a key or a negative.
 template <class Scheme, class Index>
 class Tpjo {
  public:
@@ -199,7 +199,7 @@ class Tpjo {
       wanted_room = true;
       functions[leaving] = static_cast<std::uint8_t>(c);
       const unsigned at_least = found && price >= best.toll ? best.plan.shared + 1 : 0;
-      if (!expressor_.plan(std::span(functions.data(), k_), [&](unsigned i) { return expressor_.cell_of(Scheme::hash(s, i)); }, at_least, best.plan))
+      if (!expressor_.plan(std::span(functions.data(), k_), [&](unsigned i) { return expressor_.cell_of(i == 0 ? Scheme::entry(s) : Scheme::hash(s, i)); }, at_least, best.plan))
         continue;
       found = true;
       best.owner = owner;
