@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 namespace naysay::files {
 
@@ -45,32 +46,85 @@ Result<Mapping> map(const std::string& path) {
                  std::shared_ptr<const void>(p, [size](const void* q) { ::munmap(const_cast<void*>(q), size); })};
 }
 
-Result<Ok> write_atomically(const std::string& path, std::span<const std::byte> bytes) {
-  std::string temporary = path + ".XXXXXX";
-  const int fd = ::mkstemp(temporary.data());
-  if (fd < 0) return os_error(path, "create a temporary file beside it");
-  const auto fail = [&](const char* what) {
-    Error e = os_error(path, what);
-    ::close(fd);
-    ::unlink(temporary.c_str());
-    return e;
-  };
+namespace {
+
+// Where the bytes of `path` really are or will be.
+Result<std::string> target_of(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return path;
+  if (S_ISDIR(info.st_mode)) return Error{Errc::io, path + ": is a directory; give the name of a file"};
+  if (!S_ISREG(info.st_mode)) return Error{Errc::io, path + ": is not a regular file; give the name of one"};
+  char* resolved = ::realpath(path.c_str(), nullptr);
+  if (!resolved) return os_error(path, "resolve");
+  std::string target = resolved;
+  std::free(resolved);
+  return target;
+}
+
+}  // namespace
+
+Result<Ok> can_create(const std::string& path) {
+  auto target = target_of(path);
+  if (!target) return std::move(target).error();
+  const std::size_t slash = target->rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : target->substr(0, slash);
+  if (::access(folder.c_str(), W_OK | X_OK) != 0) return os_error(path, ("write into folder '" + folder + "'").c_str());
+  return Ok{};
+}
+
+Result<AtomicFile> AtomicFile::create(const std::string& path) {
+  if (auto ok = can_create(path); !ok) return std::move(ok).error();
+  auto target = target_of(path);
+  if (!target) return std::move(target).error();
+  AtomicFile f;
+  f.path_ = path;
+  f.target_ = std::move(*target);
+  f.temporary_ = f.target_ + ".XXXXXX";
+  f.fd_ = ::mkstemp(f.temporary_.data());
+  if (f.fd_ < 0) {
+    f.temporary_.clear();
+    return os_error(path, "create a temporary file beside it");
+  }
+  return f;
+}
+
+Result<Ok> AtomicFile::append(std::span<const std::byte> bytes) {
   for (std::size_t done = 0; done < bytes.size();) {
-    const ssize_t n = ::write(fd, bytes.data() + done, bytes.size() - done);
+    const ssize_t n = ::write(fd_, bytes.data() + done, bytes.size() - done);
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return fail("write");
+    if (n <= 0) return os_error(path_, "write");
     done += static_cast<std::size_t>(n);
   }
+  return Ok{};
+}
+
+Result<Ok> AtomicFile::commit() {
   const mode_t mask = ::umask(0);
   ::umask(mask);
-  if (::fchmod(fd, 0666 & ~mask) != 0) return fail("set the mode");
-  if (::fsync(fd) != 0) return fail("sync");
-  if (::close(fd) != 0 || ::rename(temporary.c_str(), path.c_str()) != 0) {
-    Error e = os_error(path, "rename into place");
-    ::unlink(temporary.c_str());
-    return e;
-  }
+  if (::fchmod(fd_, 0666 & ~mask) != 0) return os_error(path_, "set the mode");
+  if (::fsync(fd_) != 0) return os_error(path_, "sync");
+  if (::close(std::exchange(fd_, -1)) != 0) return os_error(path_, "close");
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) return os_error(path_, "rename into place");
+  temporary_.clear();
   return Ok{};
+}
+
+AtomicFile::AtomicFile(AtomicFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      target_(std::move(other.target_)),
+      temporary_(std::exchange(other.temporary_, {})),
+      fd_(std::exchange(other.fd_, -1)) {}
+
+AtomicFile::~AtomicFile() {
+  if (fd_ >= 0) ::close(fd_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+Result<Ok> write_atomically(const std::string& path, std::span<const std::byte> bytes) {
+  auto file = AtomicFile::create(path);
+  if (!file) return std::move(file).error();
+  if (auto ok = file->append(bytes); !ok) return ok;
+  return file->commit();
 }
 
 }  // namespace naysay::files

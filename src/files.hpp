@@ -1,4 +1,4 @@
-// Files: whole files in and out, mapped views, and output that appears by rename or not at all.
+// Files: whole files in as mapped views, and output that appears by rename or not at all.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,32 @@ struct Mapping {
 
 Result<Mapping> map(const std::string& path);
 
-// Writes to a neighbour of `path` and renames it, so that `path` holds the old bytes or all the new ones.
+// A file in the making: bytes go to a neighbour of `path`, and commit() renames it, so that `path` holds the old bytes
+// or all the new ones. Without a commit nothing remains. A symbolic link is followed; what is not a regular file (a
+// device, a folder) is refused, because a rename would replace it.
+class AtomicFile {
+ public:
+  static Result<AtomicFile> create(const std::string& path);
+
+  Result<Ok> append(std::span<const std::byte> bytes);
+  Result<Ok> commit();
+
+  AtomicFile(AtomicFile&& other) noexcept;
+  AtomicFile& operator=(AtomicFile&&) = delete;
+  ~AtomicFile();
+
+ private:
+  AtomicFile() = default;
+
+  std::string path_;       // as the user wrote it
+  std::string target_;     // the same, links followed
+  std::string temporary_;  // empty once there is nothing to remove
+  int fd_ = -1;
+};
+
+// Would create() work? Asked before a long build, so that a mistyped folder costs no time.
+Result<Ok> can_create(const std::string& path);
+
 Result<Ok> write_atomically(const std::string& path, std::span<const std::byte> bytes);
 
 }  // namespace naysay::files

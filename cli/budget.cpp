@@ -1,0 +1,99 @@
+#include "budget.hpp"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "failure.hpp"
+
+namespace naysay::cli {
+
+namespace {
+
+// Throws unless the text is a finite number above `low` and below `high`.
+double need_number(const char* option, const std::string& text, double low, double high, const char* right) {
+  double value = 0;
+  std::string unused;
+  if (!from_text(text, value, unused) || !(value > low && value < high))
+    throw Failure{fmt::format("{} is '{}'; it must be {}", option, text, right)};
+  return value;
+}
+
+double need_bits_per_key(const std::string& text) {
+  return need_number("--bits-per-key", text, 0, 1e9, "a number of more than 0, such as 10");
+}
+double need_fpr(const std::string& text) {
+  return need_number("--fpr", text, 0, 1, "a rate between 0 and 1, such as 0.001");
+}
+
+}  // namespace
+
+Result<std::uint64_t> parse_bytes(const std::string& text) {
+  struct Unit {
+    std::string_view name;
+    double bytes;
+  };
+  static constexpr std::array<Unit, 9> kUnits = {{{"", 1},
+                                                  {"B", 1},
+                                                  {"kB", 1e3},
+                                                  {"KB", 1e3},
+                                                  {"MB", 1e6},
+                                                  {"GB", 1e9},
+                                                  {"KiB", 1024},
+                                                  {"MiB", 1024 * 1024},
+                                                  {"GiB", 1024.0 * 1024 * 1024}}};
+  double value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  if (problem == std::errc{})
+    for (const Unit& u : kUnits)
+      if (u.name == unit && value * u.bytes >= 1 && value * u.bytes < 1e18)
+        return static_cast<std::uint64_t>(value * u.bytes);
+  return Error{Errc::invalid_argument, fmt::format("--bytes is '{}'; it must be a number such as 1500000, 1.5MB (a "
+                                                   "million bytes each) or 1.5MiB (2^20 bytes each)",
+                                                   text)};
+}
+
+void Budget::add_options(CLI::App& command, Rates rates) {
+  rates_ = rates;
+  command.add_option("--bits-per-key", bits_per_key_, "bits of the filter for each key")->type_name("X");
+  command.add_option("--bytes", bytes_, "bytes of the filter: 1500000, 1.5MB (1000^2), 1.5MiB (1024^2)")
+      ->type_name("SIZE");
+  if (rates == Rates::allowed)
+    command.add_option("--fpr", fpr_, "the rate of strangers that may be accepted")->type_name("P");
+}
+
+void Budget::check() const {
+  const int given = !bits_per_key_.empty() + !bytes_.empty() + !fpr_.empty();
+  const char* ways = rates_ == Rates::allowed ? "--bits-per-key, --bytes or --fpr" : "--bits-per-key or --bytes";
+  if (given == 0) throw Failure{fmt::format("no budget is given; give {}", ways)};
+  if (given > 1) throw Failure{fmt::format("{} budgets are given; give only one of {}", given, ways)};
+  if (!bits_per_key_.empty()) (void)need_bits_per_key(bits_per_key_);
+  if (!bytes_.empty()) (void)need(parse_bytes(bytes_));
+  if (!fpr_.empty()) (void)need_fpr(fpr_);
+}
+
+Result<std::vector<Param>> Budget::params(const FilterType& filter, std::uint64_t room) const {
+  if (is_rate()) {
+    if (!filter.tunable)
+      return Error{
+          Errc::invalid_argument,
+          fmt::format("{}: it cannot price a rate; give --bits-per-key or --bytes instead of --fpr", filter.name)};
+    return filter.params_for(need_fpr(fpr_));
+  }
+  const double bits = !bits_per_key_.empty() ? need_bits_per_key(bits_per_key_)
+                                             : 8 * static_cast<double>(need(parse_bytes(bytes_))) /
+                                                   static_cast<double>(std::max<std::uint64_t>(room, 1));
+  return std::vector<Param>{{"bits_per_key", to_text(bits)}};
+}
+
+const FilterType& need_filter(const std::string& name) {
+  if (const FilterType* type = find_filter(name)) return *type;
+  std::string names;
+  for (const FilterType& t : filter_types()) names += (names.empty() ? "" : ", ") + std::string(t.name);
+  throw Failure{fmt::format("no filter '{}'; there are {}", name, names)};
+}
+
+}  // namespace naysay::cli

@@ -1,0 +1,40 @@
+// Budget: how large a filter may be, said in one of three ways.
+//
+//   --bits-per-key 10      bits for each key
+//   --bytes 1.5MB          bytes in all; kB, MB, GB are powers of 1000, KiB, MiB, GiB powers of 1024
+//   --fpr 0.001            as many as this rate of strangers takes, for filters that can price a rate
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "naysay/any_filter.hpp"
+
+namespace naysay::cli {
+
+// "1.5MB" -> 1500000. The message of an error says what would be right.
+Result<std::uint64_t> parse_bytes(const std::string& text);
+
+class Budget {
+ public:
+  enum class Rates { refused, allowed };
+
+  // Adds the options; --fpr only if rates are allowed.
+  void add_options(CLI::App& command, Rates rates);
+  // To be called before long work: throws a Failure unless exactly one was given and it makes sense.
+  void check() const;
+
+  bool is_rate() const noexcept { return !fpr_.empty(); }
+  // As a filter's parameters, for a filter that must have room for so many keys.
+  Result<std::vector<Param>> params(const FilterType& filter, std::uint64_t room) const;
+
+ private:
+  std::string bits_per_key_, bytes_, fpr_;
+  Rates rates_ = Rates::refused;
+};
+
+// Refuses a filter that there is not, and lists those that there are.
+const FilterType& need_filter(const std::string& name);
+
+}  // namespace naysay::cli

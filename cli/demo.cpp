@@ -1,0 +1,69 @@
+// naysay demo: a made-up blocklist, every filter, one budget, two sentences. No input needed, under a minute.
+#include <fmt/core.h>
+
+#include "commands.hpp"
+#include "failure.hpp"
+#include "measure.hpp"
+#include "naysay/workload/generate.hpp"
+#include "naysay/workload/zipf.hpp"
+#include "progress.hpp"
+
+namespace naysay::cli {
+
+namespace {
+
+constexpr std::uint64_t kSeed = 1;
+constexpr std::uint64_t kKeys = 100'000, kNegatives = 100'000, kStrangers = 200'000;
+constexpr double kSkew = 1.0;  // visits of popular sites fall about as 1/rank
+constexpr const char* kBitsPerKey = "10";
+constexpr double kBuildSeconds =
+    30;  // for the builds of all filters together; the rest of the minute is for the queries
+
+std::vector<Digest> urls(std::uint64_t first, std::uint64_t count) {
+  std::vector<Digest> digests;
+  std::string url;
+  for (std::uint64_t i = first; i < first + count; ++i) {
+    url_key(i, kSeed, url);
+    digests.push_back(digest(url));
+  }
+  return digests;
+}
+
+void run() {
+  const auto blocked = urls(0, kKeys), popular = urls(kKeys, kNegatives), others = urls(kKeys + kNegatives, kStrangers);
+  const auto visits = zipf_costs(kNegatives, kSkew, kSeed);
+  const Trial trial = make_trial(blocked, popular, visits, others, kSeed);
+  fmt::print(
+      "A blocklist of {} URLs becomes a filter of {} bits a key. A filter may also be told of {} popular URLs that "
+      "are\n"
+      "not blocked and of how often each is visited (the r-th 1/r as often as the first), and is then asked about "
+      "them,\n"
+      "about the blocked ones and about {} strangers. Every \"maybe\" on a URL that is not blocked costs a "
+      "look-up.\n\n",
+      kKeys, kBitsPerKey, kNegatives, trial.strangers.size());
+  std::fflush(stdout);
+
+  const auto filters = filter_types();
+  const Bench bench(trial, Workload{}.stranger_share, kSeed, 1, kBuildSeconds / static_cast<double>(filters.size()));
+  ProgressBar bar;
+  std::vector<Row> rows;
+  for (const FilterType& filter : filters) {
+    bar.show(fmt::format("measuring {}", filter.name), rows.size(), filters.size());
+    rows.push_back(bench.measure(filter, {{"bits_per_key", kBitsPerKey}}));
+  }
+  bar.clear();
+  fmt::print("{}\n{}\n", table_text(rows), advise(rows, Workload{}.stranger_share));
+  refuse_false_negatives(rows);
+}
+
+}  // namespace
+
+void add_demo(CLI::App& app, int&) {
+  CLI::App* c = app.add_subcommand("demo", "compare all filters on a made-up blocklist; takes under a minute");
+  c->footer(
+      "Example:\n"
+      "  naysay demo");
+  c->callback([] { run(); });
+}
+
+}  // namespace naysay::cli

@@ -1,0 +1,54 @@
+#include "describe.hpp"
+
+#include <cmath>
+#include <limits>
+
+namespace naysay::cli {
+
+std::uint64_t size_bytes(const AnyFilter& f) { return (f.size_bits() + 7) / 8; }
+
+double bits_per_key(const AnyFilter& f) {
+  if (f.keys() == 0) return std::numeric_limits<double>::quiet_NaN();
+  return static_cast<double>(f.size_bits()) / static_cast<double>(f.keys());
+}
+
+std::string hash_name(const Hasher& hasher) { return hasher.id == HashId::siphash ? "siphash" : "xxh3"; }
+
+nlohmann::ordered_json number_or_null(double value) {
+  if (std::isnan(value)) return nullptr;
+  return value;
+}
+
+nlohmann::ordered_json describe(const AnyFilter& f) {
+  nlohmann::ordered_json params = nlohmann::ordered_json::object();
+  for (const Param& p : f.params()) params[p.name] = p.value;
+  nlohmann::ordered_json j;
+  j["filter"] = f.type().name;
+  j["keys"] = f.keys();
+  j["bytes"] = size_bytes(f);
+  j["bits_per_key"] = number_or_null(bits_per_key(f));
+  j["expected_fpr"] = f.expected_fpr();
+  j["params"] = params;
+  j["hash"] = hash_name(f.hasher());
+  if (f.hasher().id == HashId::xxh3) j["hash_seed"] = f.hasher().seed;
+  return j;
+}
+
+nlohmann::ordered_json describe(const FilterType& t) {
+  nlohmann::ordered_json params = nlohmann::ordered_json::object();
+  for (const Param& p : t.defaults()) params[p.name] = p.value;
+  nlohmann::ordered_json j;
+  j["name"] = t.name;
+  j["id"] = t.id;
+  j["about"] = t.claims.about;
+  j["dynamic"] = t.dynamic;
+  j["erasable"] = t.erasable;
+  j["adaptive"] = t.adaptive;
+  j["tunable"] = t.tunable;
+  j["uses_negatives"] = t.claims.uses_negatives;
+  j["exact_on_negatives"] = t.claims.exact_on_negatives;
+  j["params"] = params;
+  return j;
+}
+
+}  // namespace naysay::cli

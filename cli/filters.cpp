@@ -1,0 +1,52 @@
+// naysay filters: the registry, for somebody who has to choose.
+#include <fmt/core.h>
+
+#include <memory>
+
+#include "commands.hpp"
+#include "describe.hpp"
+#include "table.hpp"
+
+namespace naysay::cli {
+
+namespace {
+
+void print_json() {
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const FilterType& t : filter_types()) all.push_back(describe(t));
+  fmt::print("{}\n", all.dump(2));
+}
+
+void print_table() {
+  using enum Table::Align;
+  Table table({{"filter", left},
+               {"dynamic", left},
+               {"erasable", left},
+               {"adaptive", left},
+               {"tunable", left},
+               {"negatives", left},
+               {"about", left}});
+  const auto tick = [](bool yes) { return std::string(yes ? "yes" : "-"); };
+  for (const FilterType& t : filter_types())
+    table.add({std::string(t.name), tick(t.dynamic), tick(t.erasable), tick(t.adaptive), tick(t.tunable),
+               tick(t.claims.uses_negatives), std::string(t.claims.about)});
+  fmt::print("{}", table.text());
+  fmt::print(
+      "\n"
+      "dynamic: keys may come later; erasable: and leave; adaptive: stops making a false positive it is told of;\n"
+      "tunable: takes --fpr; negatives: makes use of known negatives and their costs\n");
+}
+
+}  // namespace
+
+void add_filters(CLI::App& app, int&) {
+  auto json = std::make_shared<bool>(false);
+  CLI::App* c = app.add_subcommand("filters", "list the filters and what each can do");
+  c->add_flag("--json", *json, "as JSON, with every filter's parameters and their defaults");
+  c->footer(
+      "Example:\n"
+      "  naysay filters");
+  c->callback([json] { *json ? print_json() : print_table(); });
+}
+
+}  // namespace naysay::cli

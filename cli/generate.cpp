@@ -1,0 +1,77 @@
+// naysay generate: keys, or negatives with costs, from nothing but a seed.
+#include "naysay/workload/generate.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <memory>
+
+#include "commands.hpp"
+#include "failure.hpp"
+#include "naysay/workload/zipf.hpp"
+#include "output.hpp"
+#include "progress.hpp"
+
+namespace naysay::cli {
+
+namespace {
+
+struct Options {
+  std::string kind, output = "-";
+  std::uint64_t count = 0, first = 0, seed = 0;
+  double zipf = 0;
+  bool costs = false, nul = false;
+};
+
+void run(const Options& o) {
+  const auto kind = find_key_kind(o.kind);
+  if (!kind) throw Failure{fmt::format("no keys of kind '{}'; there are {}", o.kind, fmt::join(kKeyKinds, ", "))};
+  if (o.costs && !(o.zipf >= 0 && std::isfinite(o.zipf)))
+    throw Failure{fmt::format("--zipf is {}; it must be a number of 0 or more", o.zipf)};
+  Output out(o.output);
+  const std::vector<float> costs = o.costs ? zipf_costs(o.count, o.zipf, o.seed) : std::vector<float>();
+  ProgressBar bar;
+  std::string key;
+  for (std::uint64_t i = 0; i < o.count; ++i) {
+    if (o.output != "-" && i % kTellEvery == 0) bar.show("writing " + o.output, i, o.count);
+    generate_key(*kind, o.first + i, o.seed, key);
+    if (o.costs) key += fmt::format("\t{}", costs[i]);
+    key += o.nul ? '\0' : '\n';
+    out.write(key);
+  }
+  out.finish();
+}
+
+}  // namespace
+
+void add_generate(CLI::App& app, int&) {
+  auto o = std::make_shared<Options>();
+  CLI::App* c = app.add_subcommand("generate", "make up keys, or negatives with costs");
+  c->add_option("kind", o->kind, "ycsb (user6284781860667377211), urls or integers")
+      ->required()
+      ->type_name("ycsb|urls|integers");
+  c->add_option("--count", o->count, "how many")->required()->type_name("N");
+  c->add_option("--first", o->first, "where to begin: the same seed and ranges that do not overlap share no key")
+      ->capture_default_str()
+      ->type_name("I");
+  c->add_option("--seed", o->seed, "same seed, same keys; ycsb with seed 0 makes the keys that YCSB makes")
+      ->capture_default_str()
+      ->type_name("S");
+  auto* zipf = c->add_option("--zipf", o->zipf,
+                             "add costs: the r-th largest is 1/r^SKEW of the first; shuffled, their mean is 1")
+                   ->type_name("SKEW");
+  c->add_flag("-0,--null", o->nul, "separate keys by NUL bytes instead of lines");
+  c->add_option("-o,--output", o->output, "the file to write; - is the standard output")
+      ->capture_default_str()
+      ->type_name("FILE");
+  c->footer(
+      "Example:\n"
+      "  naysay generate urls --count 1000 --seed 7 -o keys.txt\n"
+      "  naysay generate urls --count 1000 --seed 7 --first 1000 --zipf 1.0 -o negatives.tsv");
+  c->callback([o, zipf] {
+    o->costs = zipf->count() > 0;
+    run(*o);
+  });
+}
+
+}  // namespace naysay::cli

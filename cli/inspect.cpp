@@ -1,0 +1,58 @@
+// naysay inspect: what is in a .nsy file.
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "commands.hpp"
+#include "describe.hpp"
+#include "failure.hpp"
+#include "table.hpp"
+
+namespace naysay::cli {
+
+namespace {
+
+struct Options {
+  std::string filter;
+  bool json = false;
+};
+
+void run(const Options& o) {
+  const AnyFilter f = need(AnyFilter::map_file(o.filter));
+  std::error_code unknown;
+  const std::uint64_t file_bytes = std::filesystem::file_size(o.filter, unknown);
+  if (o.json) {
+    nlohmann::ordered_json j = describe(f);
+    j["file"] = o.filter;
+    j["file_bytes"] = file_bytes;
+    fmt::print("{}\n", j.dump(2));
+    return;
+  }
+  const auto line = [](std::string_view name, const std::string& value) { fmt::print("{:<14}{}\n", name, value); };
+  line("filter", fmt::format("{}: {}", f.type().name, f.type().claims.about));
+  line("keys", fmt::format("{}", f.keys()));
+  line("size", fmt::format("{} bytes, {} bits a key", size_bytes(f), number(bits_per_key(f))));
+  line("file", fmt::format("{} bytes", file_bytes));
+  line("expected fpr", percent(f.expected_fpr()));
+  line("hash", f.hasher().id == HashId::siphash ? "siphash, its key is in the file"
+                                                : fmt::format("xxh3, seed {}", f.hasher().seed));
+  for (const Param& p : f.params()) line("parameter", p.name + " = " + p.value);
+}
+
+}  // namespace
+
+void add_inspect(CLI::App& app, int&) {
+  auto o = std::make_shared<Options>();
+  CLI::App* c = app.add_subcommand("inspect", "say what is in a filter's file");
+  c->add_option("filter", o->filter, "a file that naysay build wrote")->required()->type_name("F.nsy");
+  c->add_flag("--json", o->json, "as JSON");
+  c->footer(
+      "Example:\n"
+      "  naysay generate integers --count 1000 -o keys.txt\n"
+      "  naysay build --keys keys.txt --filter bloom --bytes 1.5kB -o set.nsy\n"
+      "  naysay inspect set.nsy");
+  c->callback([o] { run(*o); });
+}
+
+}  // namespace naysay::cli

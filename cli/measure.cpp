@@ -1,0 +1,242 @@
+#include "measure.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <optional>
+
+#include "describe.hpp"
+#include "failure.hpp"
+#include "heap.hpp"
+#include "table.hpp"
+
+namespace naysay::cli {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double nanoseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+constexpr std::size_t kMixPart = std::size_t{1} << 17;  // of each kind; a pass takes a few milliseconds
+
+// Takes part in the result of a timed loop, so that the compiler cannot drop the loop.
+volatile std::uint64_t sink;
+
+template <class Pass>
+double median_ns(std::size_t queries, Pass&& pass) {
+  std::vector<double> times;
+  for (int i = 0; i < kRepeats; ++i) {
+    const auto start = Clock::now();
+    sink = pass();
+    times.push_back(nanoseconds_since(start) / static_cast<double>(std::max<std::size_t>(queries, 1)));
+  }
+  return median(times);
+}
+
+// One cell of a row: its column's name, as people read it, as programs read it. The only list of columns.
+struct Cell {
+  const char* column;
+  std::string text;
+  nlohmann::ordered_json value;
+};
+
+std::vector<Cell> cells(const Row& r) {
+  const auto whole = [](const char* name, std::uint64_t n) { return Cell{name, fmt::format("{}", n), n}; };
+  const auto rate = [](const char* name, double x) { return Cell{name, percent(x), number_or_null(x)}; };
+  const auto real = [](const char* name, double x) { return Cell{name, number(x), number_or_null(x)}; };
+  return {{"filter", std::string(r.filter->name), r.filter->name},
+          real("bits_per_key", r.bits_per_key),
+          rate("fpr", r.score.fpr),
+          rate("known_fpr", r.score.known_fpr),
+          rate("wfpr", r.score.wfpr),
+          whole("false_negatives", r.score.false_negatives),
+          real("build_ns", r.build_ns),
+          real("query_ns", r.query_ns),
+          real("batch_ns", r.batch_ns),
+          whole("bytes", r.bytes),
+          whole("peak_build_bytes", r.peak_build_bytes)};
+}
+
+// For the names of its columns.
+Row any_row() {
+  Row row;
+  row.filter = &filter_types()[0];
+  return row;
+}
+
+// What a query that is answered wrongly costs, on the mix of known negatives and strangers that the user expects.
+double expected_cost(const Row& r, double stranger_share) {
+  const auto known = [](double x, double otherwise) { return std::isnan(x) ? otherwise : x; };
+  const double strangers = known(r.score.fpr, 0), negatives = known(r.score.wfpr, strangers);
+  return stranger_share * strangers + (1 - stranger_share) * negatives;
+}
+
+std::string what_it_accepts(const Row& r) {
+  if (std::isnan(r.score.wfpr)) return fmt::format("{} of strangers", percent(r.score.fpr));
+  if (std::isnan(r.score.fpr)) return fmt::format("{} of the known negatives by cost", percent(r.score.wfpr));
+  return fmt::format("{} of the known negatives by cost and {} of strangers", percent(r.score.wfpr),
+                     percent(r.score.fpr));
+}
+
+}  // namespace
+
+Bench::Bench(const Trial& trial, double stranger_share, std::uint64_t seed, unsigned threads, double build_seconds)
+    : trial_(trial), build_seconds_(build_seconds) {
+  workload_.keys = trial.keys;
+  workload_.negatives = trial.negatives;
+  workload_.costs = trial.costs;
+  workload_.stranger_share = stranger_share;
+  workload_.seed = seed;
+  workload_.threads = threads;
+  Random random(seed);
+  for (std::span<const Digest> part :
+       {trial.keys, std::span<const Digest>(trial.negatives), std::span<const Digest>(trial.strangers)})
+    for (std::size_t i = 0; i < kMixPart && !part.empty(); ++i) mix_.push_back(part[random.below(part.size())]);
+  random.shuffle(std::span<Digest>(mix_));
+}
+
+Row Bench::measure(const FilterType& filter, const std::vector<Param>& params) const {
+  Row row;
+  row.filter = &filter;
+  std::vector<double> build_times;
+  std::optional<AnyFilter> built;
+  double spent_ns = 0;
+  while (row.builds < kRepeats && (row.builds == 0 || spent_ns < 1e9 * build_seconds_)) {
+    built.reset();
+    const std::uint64_t before = heap::held();
+    heap::forget_peak();
+    const auto start = Clock::now();
+    auto result = AnyFilter::build(filter.name, workload_, std::span<const Param>(params));
+    const double took = nanoseconds_since(start);
+    if (!result) {
+      row.problem = result.error().message;
+      return row;
+    }
+    row.peak_build_bytes = heap::peak() - before;
+    built.emplace(std::move(*result));
+    build_times.push_back(took / static_cast<double>(std::max<std::size_t>(trial_.keys.size(), 1)));
+    spent_ns += took;
+    ++row.builds;
+  }
+  row.build_ns = median(build_times);
+  row.bits_per_key = bits_per_key(*built);
+  row.bytes = size_bytes(*built);
+  row.score = score(*built, trial_);
+  row.query_ns = median_ns(mix_.size(), [&] {
+    std::uint64_t yes = 0;
+    for (const Digest& d : mix_) yes += built->may_contain(d);
+    return yes;
+  });
+  std::vector<std::uint8_t> answers(mix_.size() + 1);
+  row.batch_ns = median_ns(mix_.size(), [&] {
+    built->may_contain(mix_, answers.data());
+    return std::uint64_t{answers[0]};
+  });
+  return row;
+}
+
+std::string table_text(const std::vector<Row>& rows) {
+  std::vector<Table::Column> columns;
+  for (const Cell& cell : cells(any_row()))
+    columns.push_back({cell.column, columns.empty() ? Table::Align::left : Table::Align::right});
+  Table table(std::move(columns));
+  for (const Row& row : rows) {
+    std::vector<std::string> texts;
+    if (row.problem.empty()) {
+      for (Cell& cell : cells(row)) texts.push_back(std::move(cell.text));
+    } else {
+      texts = {std::string(row.filter->name), row.problem};
+    }
+    table.add(std::move(texts));
+  }
+  return table.text();
+}
+
+std::string csv_text(const std::vector<Row>& rows) {
+  std::string out;
+  const auto line = [&](const Row& row, auto&& field) {
+    std::string text;
+    for (const Cell& cell : cells(row)) {
+      if (!text.empty()) text += ',';
+      text += field(cell);
+    }
+    out += text;
+    out += '\n';
+  };
+  line(any_row(), [](const Cell& cell) { return std::string(cell.column); });
+  for (const Row& row : rows)
+    line(row, [&](const Cell& cell) -> std::string {
+      if (cell.value.is_string()) return cell.value.get<std::string>();  // a filter's name needs no quotes
+      return row.problem.empty() && !cell.value.is_null() ? cell.value.dump() : "";
+    });
+  return out;
+}
+
+nlohmann::ordered_json to_json(const Row& row) {
+  nlohmann::ordered_json j;
+  if (!row.problem.empty()) {
+    j["filter"] = row.filter->name;
+    j["problem"] = row.problem;
+    return j;
+  }
+  for (Cell& cell : cells(row)) j[cell.column] = std::move(cell.value);
+  return j;
+}
+
+std::string advise(const std::vector<Row>& rows, double stranger_share) {
+  const auto best_of = [&](auto&& allowed) {
+    const Row* best = nullptr;
+    for (const Row& row : rows) {
+      if (!row.problem.empty() || !allowed(row)) continue;
+      const auto rank = [&](const Row& r) { return std::pair(expected_cost(r, stranger_share), r.query_ns); };
+      if (!best || rank(row) < rank(*best)) best = &row;
+    }
+    return best;
+  };
+  const Row* best = best_of([](const Row&) { return true; });
+  if (!best) return "";
+  const Row* bloom = best_of([](const Row& r) { return r.filter->name == "bloom"; });
+  const Row* dynamic = best_of([](const Row& r) { return r.filter->dynamic; });
+  const Row* quick = best;
+  for (const Row& row : rows)
+    if (row.problem.empty() && row.batch_ns < quick->batch_ns) quick = &row;
+
+  std::string first = fmt::format("Use {}: at {} bits a key it accepts {}", best->filter->name,
+                                  number(best->bits_per_key), what_it_accepts(*best));
+  first += bloom && bloom != best
+               ? fmt::format(", where bloom accepts {} and {}.", percent(bloom->score.wfpr), percent(bloom->score.fpr))
+               : ", and no other filter of this table does better.";
+  std::string second;
+  if (dynamic == best) {
+    second = fmt::format("It can take more keys later{}", best->filter->erasable ? " and let them go" : "");
+  } else if (dynamic) {
+    second = fmt::format("If keys will be added later use {}, which accepts {}", dynamic->filter->name,
+                         what_it_accepts(*dynamic));
+  } else {
+    second = "No filter of this table can take more keys later";
+  }
+  second += quick == best
+                ? fmt::format("; none is quicker to ask ({} ns a query in batches).", number(best->batch_ns))
+                : fmt::format("; the quickest to ask is {} ({} ns a query in batches, {} takes {}).",
+                              quick->filter->name, number(quick->batch_ns), best->filter->name, number(best->batch_ns));
+  return first + " " + second;
+}
+
+void refuse_false_negatives(const std::vector<Row>& rows) {
+  for (const Row& row : rows)
+    if (row.problem.empty() && row.score.false_negatives > 0)
+      throw Failure{fmt::format("{} denies {} of the keys it was built from; no filter may deny any", row.filter->name,
+                                row.score.false_negatives)};
+}
+
+}  // namespace naysay::cli

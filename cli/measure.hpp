@@ -1,0 +1,65 @@
+// Measure: one filter on one trial gives one row. compare and demo print the same rows.
+//
+//   column             meaning
+//   filter             its name
+//   bits_per_key       of the whole queryable structure
+//   fpr                part of the strangers that it accepts
+//   known_fpr          part of the known negatives that it accepts
+//   wfpr               part of their cost
+//   false_negatives    keys that it denies; must be 0
+//   build_ns           nanoseconds per key, median of five builds
+//   query_ns, batch_ns nanoseconds per query, one by one and in batches, median of five passes over a shuffled mix of
+//                      as many known negatives as strangers as keys; through AnyFilter, as a user would ask
+//   bytes              of what a query needs
+//   peak_build_bytes   the most memory the build held at once, its result included, the digests of keys and negatives
+//                      not: see heap.hpp
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "naysay/any_filter.hpp"
+#include "naysay/workload/score.hpp"
+#include "naysay/workload/trial.hpp"
+
+namespace naysay::cli {
+
+struct Row {
+  const FilterType* filter = nullptr;
+  std::string problem;  // why there are no numbers; then the rest is meaningless
+  double bits_per_key = 0;
+  Score score;
+  double build_ns = 0, query_ns = 0, batch_ns = 0;
+  std::uint64_t bytes = 0, peak_build_bytes = 0;
+  int builds = 0;  // that build_ns is the median of
+};
+
+inline constexpr int kRepeats = 5;
+
+class Bench {
+ public:
+  // `build_seconds`: a filter whose builds take longer than that is built less often than five times, but once.
+  Bench(const Trial& trial, double stranger_share, std::uint64_t seed, unsigned threads, double build_seconds);
+
+  Row measure(const FilterType& filter, const std::vector<Param>& params) const;
+
+ private:
+  const Trial& trial_;
+  Workload workload_;
+  double build_seconds_;
+  std::vector<Digest> mix_;
+};
+
+// What the rows say, as two sentences: which filter to take and why, and what else to consider. Empty if no filter
+// could be built.
+std::string advise(const std::vector<Row>& rows, double stranger_share);
+
+std::string table_text(const std::vector<Row>& rows);
+std::string csv_text(const std::vector<Row>& rows);
+nlohmann::ordered_json to_json(const Row& row);
+
+// Throws a Failure that names the first filter that denied a key.
+void refuse_false_negatives(const std::vector<Row>& rows);
+
+}  // namespace naysay::cli

@@ -1,0 +1,110 @@
+// naysay query: which of these keys may be in the set? Ends like grep: 0 some, 1 none, 2 error.
+#include <fmt/core.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "commands.hpp"
+#include "failure.hpp"
+#include "naysay/any_filter.hpp"
+#include "naysay/workload/keys.hpp"
+#include "output.hpp"
+
+namespace naysay::cli {
+
+namespace {
+
+struct Options {
+  std::string filter, keys = "-";
+  bool invert = false, count = false, json = false, nul = false;
+};
+
+// The answers to one batch, asked at once so that cache misses overlap.
+class Asker {
+ public:
+  explicit Asker(const AnyFilter& f) : filter_(f) {}
+
+  std::span<const std::uint8_t> ask(std::span<const Line> lines) {
+    answers_.resize(lines.size());
+    if (filter_.type().claims.reads_bytes) {
+      for (std::size_t i = 0; i < lines.size(); ++i) answers_[i] = filter_.may_contain(lines[i].text);
+    } else {
+      digests_.clear();
+      for (const Line& line : lines) digests_.push_back(filter_.hasher()(line.text));
+      filter_.may_contain(digests_, answers_.data());
+    }
+    return answers_;
+  }
+
+ private:
+  const AnyFilter& filter_;
+  std::vector<Digest> digests_;
+  std::vector<std::uint8_t> answers_;
+};
+
+std::string answer_json(std::string_view key, bool maybe) {
+  nlohmann::ordered_json j;
+  j["key"] = key;
+  j["may_contain"] = maybe;
+  return j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);  // a key need not be UTF-8; JSON must
+}
+
+int run(const Options& o) {
+  const AnyFilter filter = need(AnyFilter::map_file(o.filter));
+  LineReader reader = need(LineReader::open({o.keys, o.nul ? Separator::nul : Separator::newline}));
+  Asker asker(filter);
+  Output out("-");
+  std::uint64_t asked = 0, selected = 0;
+  for (;;) {
+    const auto lines = need(reader.next());
+    if (lines.empty()) break;
+    const auto answers = asker.ask(lines);
+    asked += lines.size();
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      const bool maybe = answers[i] != 0, chosen = maybe != o.invert;
+      selected += chosen;
+      if (o.count) continue;
+      if (o.json) {
+        out.write(answer_json(lines[i].text, maybe));
+        out.write('\n');
+      } else if (chosen) {
+        out.write(lines[i].text);
+        out.write(o.nul ? '\0' : '\n');
+      }
+    }
+  }
+  if (o.count && o.json) {
+    nlohmann::ordered_json j;
+    j["asked"] = asked;
+    j["may_contain"] = o.invert ? asked - selected : selected;
+    out.write(j.dump() + "\n");
+  } else if (o.count) {
+    out.write(fmt::format("{}\n", selected));
+  }
+  out.finish();
+  return selected > 0 ? 0 : 1;
+}
+
+}  // namespace
+
+void add_query(CLI::App& app, int& exit_code) {
+  auto o = std::make_shared<Options>();
+  CLI::App* c = app.add_subcommand("query", "print the keys that may be in the set");
+  c->add_option("filter", o->filter, "a file that naysay build wrote")->required()->type_name("F.nsy");
+  c->add_option("keys", o->keys, "keys to ask about, one a line; - is the standard input")
+      ->capture_default_str()
+      ->type_name("KEYS");
+  c->add_flag("--invert", o->invert, "print the keys that are certainly not in the set instead");
+  c->add_flag("--count", o->count, "print only how many there are");
+  c->add_flag("--json", o->json, "a JSON object a line for every key asked, with its answer; with --count one in all");
+  c->add_flag("-0,--null", o->nul, "keys are separated by NUL bytes instead of lines");
+  c->footer(
+      "Exit code: 0 if there were any, 1 if there were none, 2 if something went wrong, as grep.\n\n"
+      "Example:\n"
+      "  naysay generate urls --count 1000 -o keys.txt\n"
+      "  naysay build --keys keys.txt --bits-per-key 12 -o set.nsy\n"
+      "  naysay query set.nsy keys.txt --count");
+  c->callback([o, &exit_code] { exit_code = run(*o); });
+}
+
+}  // namespace naysay::cli

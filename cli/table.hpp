@@ -1,0 +1,34 @@
+// Table: rows of text with aligned columns; the first column to the left, numbers to the right. And the way numbers
+// look.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace naysay::cli {
+
+class Table {
+ public:
+  enum class Align { left, right };
+  struct Column {
+    std::string name;
+    Align align = Align::right;
+  };
+
+  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+  // A row shorter than the columns: its last cell runs on to the right and widens no column.
+  void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  std::string text() const;
+
+ private:
+  std::vector<Column> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+std::string percent(double rate);             // "0.812 %", three digits; "-" for NaN
+std::string number(double value);             // three digits and more before the point; "-" for NaN
+std::string bytes_text(std::uint64_t bytes);  // "1.5 MB"
+
+}  // namespace naysay::cli

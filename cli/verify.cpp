@@ -1,0 +1,70 @@
+// naysay verify: is the file whole, and does it hold these keys? 0 yes, 1 it denies a key, 2 error.
+#include <fmt/core.h>
+
+#include <memory>
+
+#include "commands.hpp"
+#include "failure.hpp"
+#include "naysay/any_filter.hpp"
+#include "naysay/workload/keys.hpp"
+#include "progress.hpp"
+
+namespace naysay::cli {
+
+namespace {
+
+struct Options {
+  std::string filter, keys;
+  bool nul = false;
+};
+
+int run(const Options& o) {
+  const AnyFilter f = need(AnyFilter::map_file(o.filter));  // checks the header, the checksum and every field
+  if (o.keys.empty()) {
+    fmt::print("{}: whole, {} of {} keys\n", o.filter, f.type().name, f.keys());
+    return 0;
+  }
+  ProgressBar bar;
+  const Progress progress = bar.callback();
+  LineReader reader = need(LineReader::open({o.keys, o.nul ? Separator::nul : Separator::newline}));
+  std::uint64_t asked = 0, denied = 0, first_denied = 0;
+  for (;;) {
+    const auto lines = need(reader.next());
+    if (lines.empty()) break;
+    if (progress) progress("asking for " + reader.name(), reader.bytes_done(), reader.bytes_total());
+    for (const Line& line : lines) {
+      ++asked;
+      if (f.may_contain(line.text)) continue;
+      if (denied++ == 0) first_denied = line.number;
+    }
+  }
+  bar.clear();
+  if (denied > 0) {
+    fmt::print(stderr, "naysay: {}: denies {} of the {} keys, the first at {}:{}; it was built from others\n", o.filter,
+               denied, asked, reader.name(), first_denied);
+    return 1;
+  }
+  fmt::print("{}: whole, {} of {} keys, and all {} keys of {} may be in it\n", o.filter, f.type().name, f.keys(), asked,
+             reader.name());
+  return 0;
+}
+
+}  // namespace
+
+void add_verify(CLI::App& app, int& exit_code) {
+  auto o = std::make_shared<Options>();
+  CLI::App* c = app.add_subcommand("verify", "check that a file is whole and denies none of its keys");
+  c->add_option("filter", o->filter, "a file that naysay build wrote")->required()->type_name("F.nsy");
+  c->add_option("--keys", o->keys, "keys that must all be in it, one a line; - is the standard input")
+      ->type_name("FILE");
+  c->add_flag("-0,--null", o->nul, "keys are separated by NUL bytes instead of lines");
+  c->footer(
+      "Exit code: 0 if all is well, 1 if a key is denied, 2 if the file cannot be read.\n\n"
+      "Example:\n"
+      "  naysay generate ycsb --count 1000 -o keys.txt\n"
+      "  naysay build --keys keys.txt --fpr 0.01 -o set.nsy\n"
+      "  naysay verify set.nsy --keys keys.txt");
+  c->callback([o, &exit_code] { exit_code = run(*o); });
+}
+
+}  // namespace naysay::cli

@@ -1,0 +1,83 @@
+// Score: how often a filter is wrong, and what that costs.
+//
+//   fpr         strangers accepted / strangers asked
+//   known_fpr   known negatives accepted / known negatives asked
+//   wfpr        cost of the known negatives accepted / cost of all of them
+//   false_negatives   keys denied: a broken filter if it is not 0
+//
+// Strangers and known negatives are separate, or memory looks like wisdom. A rate of nothing asked is NaN.
+//
+//   paper          here
+//   O, Theta(e)    Trial::negatives, ::costs
+//   O'             those of them that are accepted
+//   weighted FPR   wfpr
+//
+// Cost       one batch query per digest of the trial; costs are added up in double precision.
+// Source     HABF, equation 20.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "naysay/core/filter.hpp"
+#include "naysay/workload/trial.hpp"
+
+namespace naysay {
+
+struct Score {
+  double fpr = 0;
+  double known_fpr = 0;
+  double wfpr = 0;
+  std::uint64_t false_negatives = 0;
+};
+
+// Anything that answers batches: AnyFilter does.
+template <class F>
+concept AnswersBatches = requires(const F& f, std::span<const Digest> keys, std::uint8_t* out) {
+  f.may_contain(keys, out);
+};
+
+namespace score_detail {
+
+// Calls body(i, answer) for every digest, asking in batches that stay in the cache.
+template <AnswersBatches F, class Body>
+void for_each_answer(const F& f, std::span<const Digest> asked, Body&& body) {
+  std::uint8_t answers[4096];
+  for (std::size_t at = 0; at < asked.size(); at += sizeof answers) {
+    const auto part = asked.subspan(at, std::min(sizeof answers, asked.size() - at));
+    f.may_contain(part, answers);
+    for (std::size_t i = 0; i < part.size(); ++i) body(at + i, answers[i] != 0);
+  }
+}
+
+inline double rate(double part, double whole) {
+  return whole > 0 ? part / whole : std::numeric_limits<double>::quiet_NaN();
+}
+
+}  // namespace score_detail
+
+template <AnswersBatches F>
+std::uint64_t count_maybe(const F& f, std::span<const Digest> asked) {
+  std::uint64_t count = 0;
+  score_detail::for_each_answer(f, asked, [&](std::size_t, bool maybe) { count += maybe; });
+  return count;
+}
+
+template <AnswersBatches F>
+Score score(const F& f, const Trial& t) {
+  using score_detail::rate;
+  double accepted = 0, accepted_cost = 0, cost = 0;
+  score_detail::for_each_answer(f, t.negatives, [&](std::size_t i, bool maybe) {
+    accepted += maybe;
+    accepted_cost += maybe ? t.costs[i] : 0;
+    cost += t.costs[i];
+  });
+  return {.fpr = rate(static_cast<double>(count_maybe(f, t.strangers)), static_cast<double>(t.strangers.size())),
+          .known_fpr = rate(accepted, static_cast<double>(t.negatives.size())),
+          .wfpr = rate(accepted_cost, cost),
+          .false_negatives = t.keys.size() - count_maybe(f, t.keys)};
+}
+
+}  // namespace naysay
