@@ -3,6 +3,7 @@
 #include "holder.hpp"
 #include "naysay/any_filter.hpp"
 #include "naysay/aware/habf.hpp"
+#include "naysay/aware/weighted_bloom.hpp"
 #include "naysay/classic/bloom.hpp"
 
 namespace naysay {
@@ -13,6 +14,7 @@ using erased::entry;
 
 constexpr FilterType kFilters[] = {
     entry<Bloom>("bloom", 1),
+    entry<WeightedBloom>("weighted-bloom", 20),
     entry<Habf>("habf", 21),
     entry<FastHabf>("f-habf", 22),
 };

@@ -211,7 +211,8 @@ class HashAdaptiveBloom {
 
   // ---- choosing ----
 
-  static constexpr std::uint64_t kSampleKeys = 1 << 15;  // a trial then takes about 10 ms
+  static constexpr std::uint64_t kSampleKeys = 1 << 16;  // a trial then takes some 20 ms
+  static constexpr std::uint64_t kRanks = 64;            // ranks of cost within which a trial takes the mean rate
   static constexpr double kSampleMargin = 0.98;          // the bound on strangers is kept on the sample with this to spare
 
   // A hill climb over k, space ratio and cell size, with a plain Bloom filter to beat. Each trial is a filter of a sample,
@@ -220,41 +221,47 @@ class HashAdaptiveBloom {
     const std::uint64_t stride = std::max<std::uint64_t>(1, w.keys.size() / kSampleKeys);
     std::vector<Digest> keys, negatives;
     std::vector<float> costs;
+    std::vector<std::uint64_t> order;
     for (std::size_t i = 0; i < w.keys.size(); i += stride) keys.push_back(w.keys[i]);
-    for (std::size_t i = 0; i < w.negatives.size(); i += stride) {
+    for (std::size_t i = 0; i < w.negatives.size(); i += stride) order.push_back(i);
+    std::stable_sort(order.begin(), order.end(), [&](std::uint64_t a, std::uint64_t b) { return w.cost(a) > w.cost(b); });
+    for (std::uint64_t i : order) {
       negatives.push_back(w.negatives[i]);
       costs.push_back(w.cost(i));
     }
     const Workload sample{.keys = keys, .negatives = negatives, .costs = costs, .stranger_share = w.stranger_share};
 
-    Params best = given;
-    best.space_ratio = 0;
-    best.family = 0;
-    best.k = rates::bloom_best_k(given.bits_per_key);
-    Trial to_beat = attempt(sample, best);
-    Params here = best;
-    here.k = std::clamp(best.k / 2, 2u, 5u);
+    Params plain = given;
+    plain.space_ratio = 0;
+    plain.family = 0;
+    plain.k = rates::bloom_best_k(given.bits_per_key);
+    Params here = plain;
+    here.k = std::clamp(plain.k - 1, 2u, 6u);
     here.space_ratio = 0.125;
     here.cell_bits = Kind::kCellBits;
-    Trial at = attempt(sample, here);
-    const auto better = [&](Params next) {
-      if (!check_shape(next) || next.space_ratio < kMinSpaceRatio) return false;
-      const Trial t = attempt(sample, next);
-      if (!t.beats(at)) return false;
-      at = t;
-      here = next;
-      return true;
+    Trial best = attempt(sample, here);
+    struct Step {
+      int k, cell_bits;
+      double space_ratio;
     };
+    constexpr Step kSteps[] = {{1, 0, 1}, {-1, 0, 1}, {0, 0, 0.5}, {0, 0, 2}, {1, 0, 0.5}, {0, 1, 1}, {0, -1, 1}, {1, 1, 1}};
     for (bool moved = true; moved;) {
       moved = false;
-      for (int step : {1, -1})
-        while (better([&] { Params next = here; next.k += static_cast<std::uint32_t>(step); return next; }())) moved = true;
-      for (double factor : {0.5, 2.0})
-        while (better([&] { Params next = here; next.space_ratio *= factor; return next; }())) moved = true;
-      for (int step : {1, -1})
-        while (better([&] { Params next = here; next.cell_bits += static_cast<std::uint32_t>(step); return next; }())) moved = true;
+      for (const Step& step : kSteps)
+        for (;;) {
+          Params next = here;
+          next.k += static_cast<std::uint32_t>(step.k);
+          next.cell_bits += static_cast<std::uint32_t>(step.cell_bits);
+          next.space_ratio *= step.space_ratio;
+          if (next.space_ratio < kMinSpaceRatio || !check_shape(next)) break;
+          const Trial t = attempt(sample, next);
+          if (!t.beats(best)) break;
+          best = t;
+          here = next;
+          moved = true;
+        }
     }
-    return at.beats(to_beat) ? here : best;
+    return best.beats(attempt(sample, plain)) ? here : plain;
   }
 
   struct Trial {
@@ -266,13 +273,22 @@ class HashAdaptiveBloom {
       return score != other.score ? score < other.score : strangers < other.strangers;
     }
   };
+  // Requires the negatives of the sample in order of cost. Whether the one costliest negative happens to pass says little
+  // about the parameters, so each is weighed with the mean rate of its rank.
   static Trial attempt(const Workload& sample, const Params& p) {
     HashAdaptiveBloom f;
     (void)f.fill(sample, p);
+    const std::size_t n = sample.negatives.size(), rank = divide_up(n, kRanks);
     double all = 0, passed = 0;
-    for (std::size_t i = 0; i < sample.negatives.size(); ++i) {
-      all += sample.cost(i);
-      if (f.may_contain(sample.negatives[i])) passed += sample.cost(i);
+    for (std::size_t i = 0; i < n;) {
+      double cost = 0, accepted = 0;
+      const std::size_t first = i, last = std::min(n, i + rank);
+      for (; i < last; ++i) {
+        cost += sample.cost(i);
+        accepted += f.may_contain(sample.negatives[i]);
+      }
+      all += cost;
+      passed += cost * accepted / static_cast<double>(last - first);
     }
     const double strangers = f.expected_fpr(), known = all > 0 ? passed / all : 0;
     return {(1 - sample.stranger_share) * known + sample.stranger_share * strangers, strangers,
