@@ -15,8 +15,9 @@
 //   habf      keys may also move to clear bits; Gamma watches over the refused negatives
 //   f-habf    keys move to set bits only: no Gamma, a faster build. With fewer ways out it needs more functions, so its
 //             cells have 5 bits by default, as in the authors' code.
-// Both take their functions from double hashing, which the paper keeps for f-HABF. Independent functions (nth_hash) refused
-// no more of the known (0.087 % against 0.082 % passed, 1.49 M keys at 1.5 MB) and made positive queries 1.3 times as slow.
+// Both take their functions from double hashing, which the paper keeps for f-HABF. Independent functions (nth_hash)
+// refused no more of the known (0.087 % against 0.082 % passed, 1.49 M keys at 1.5 MB) and made positive queries 1.3
+// times as slow.
 //
 //   paper           here
 //   Delta           space_ratio, HashExpressor : Bloom filter
@@ -25,16 +26,17 @@
 //   f               nth_hash(d, 0)
 //   V, Gamma, CQ    tpjo.hpp
 //
-// choose = true looks for k, cell_bits and space_ratio itself: it builds filters from a sample of the workload and takes
-// the one with the least (1 - stranger_share) * weighted rate on the known + stranger_share * rate on strangers. It takes
-// a plain Bloom filter where that is best. max_stranger_fpr bounds what may be taken, and what is given.
+// choose = true looks for k, cell_bits and space_ratio itself: it builds filters from a sample of the workload and
+// takes the one with the least (1 - stranger_share) * weighted rate on the known + stranger_share * rate on strangers.
+// It takes a plain Bloom filter where that is best. max_stranger_fpr bounds what may be taken, and what is given.
 //
 // Edge cases   a negative that is also a key is a key, and no effort is spent on it. Of a negative that comes more than
-//              once, each copy counts with its own cost. A negative of cost 0 is a stranger. Equal costs: in input order.
-//              No negatives, or none that collides: a Bloom filter of k functions and an empty HashExpressor.
+//              once, each copy counts with its own cost. A negative of cost 0 is a stranger. Equal costs: in input
+//              order. No negatives, or none that collides: a Bloom filter of k functions and an empty HashExpressor.
 //
 // Promises   never denies a key it was built from.
-// Does not   refuse all known negatives, only as many as it can, costliest first. Strangers pay: part of the budget went
+// Does not   refuse all known negatives, only as many as it can, costliest first. Strangers pay: part of the budget
+// went
 //            to the HashExpressor, and k is small, so more of them pass than through a Bloom filter of the same size.
 // Cost       query: k bits at random, then on average less than one cell for who is refused. Build: see tpjo.hpp.
 // Source     Xie et al., Hash Adaptive Bloom Filter, ICDE 2021.
@@ -59,9 +61,11 @@ struct HabfKind {
 
 struct FastHabfKind {
   static constexpr std::string_view kName = "f-habf";
-  static constexpr std::string_view kAbout = "habf without the search for clear bits: built faster, refuses fewer of the known";
+  static constexpr std::string_view kAbout =
+      "habf without the search for clear bits: built faster, refuses fewer of the known";
   static constexpr bool kGamma = false;
-  static constexpr unsigned kCellBits = 5;  // with 4 bits, 1.2 (1.25 MB) to 20 times (3.25 MB) as many of the known pass
+  static constexpr unsigned kCellBits =
+      5;  // with 4 bits, 1.2 (1.25 MB) to 20 times (3.25 MB) as many of the known pass
 };
 
 template <class Kind>
@@ -71,9 +75,9 @@ class HashAdaptiveBloom {
     double bits_per_key = 10;
     std::uint32_t k = 3;  // the defaults are the paper's, V-D
     std::uint32_t cell_bits = Kind::kCellBits;
-    std::uint32_t family = 0;    // functions in all; 0: as many as a cell can name
-    double space_ratio = 0.25;   // bits of the HashExpressor : bits of the Bloom filter; 0: a plain Bloom filter
-    bool choose = false;         // find k, cell_bits, family and space_ratio, whatever is given for them
+    std::uint32_t family = 0;   // functions in all; 0: as many as a cell can name
+    double space_ratio = 0.25;  // bits of the HashExpressor : bits of the Bloom filter; 0: a plain Bloom filter
+    bool choose = false;        // find k, cell_bits, family and space_ratio, whatever is given for them
     double max_stranger_fpr = 1;
 
     template <class Self, class V>
@@ -96,8 +100,9 @@ class HashAdaptiveBloom {
     HashAdaptiveBloom f;
     const TpjoOutcome outcome = f.fill(w, p);
     if (const double fpr = p.max_stranger_fpr < 1 ? f.expected_fpr() : 0; fpr > p.max_stranger_fpr)
-      return Error{Errc::out_of_budget, std::string(Kind::kName) + ": " + to_text(fpr * 100) + " % of strangers would pass at " +
-                                            to_text(p.bits_per_key) + " bits per key; max_stranger_fpr allows " +
+      return Error{Errc::out_of_budget, std::string(Kind::kName) + ": " + to_text(fpr * 100) +
+                                            " % of strangers would pass at " + to_text(p.bits_per_key) +
+                                            " bits per key; max_stranger_fpr allows " +
                                             to_text(p.max_stranger_fpr * 100) + " %, " +
                                             (p.choose ? "so give more bits" : "so give more bits or choose=true")};
     if (w.report) f.report(w, p, outcome);
@@ -130,7 +135,8 @@ class HashAdaptiveBloom {
     if (k_ < 1 || k_ > most)
       return Error{Errc::corrupt, who + ": k is " + std::to_string(k_) + "; it must be 1 to " + std::to_string(most)};
     if (bits_ == 0 || words_.size() != words_for_bits(bits_))
-      return Error{Errc::corrupt, who + ": " + std::to_string(words_.size()) + " words do not hold " + std::to_string(bits_) + " bits"};
+      return Error{Errc::corrupt, who + ": " + std::to_string(words_.size()) + " words do not hold " +
+                                      std::to_string(bits_) + " bits"};
     return Ok{};
   }
 
@@ -167,7 +173,9 @@ class HashAdaptiveBloom {
     return {first, rates::habf_second_look(at, end, k_, ones)};
   }
 
-  static Error wrong(const std::string& what) { return {Errc::invalid_argument, std::string(Kind::kName) + ": " + what}; }
+  static Error wrong(const std::string& what) {
+    return {Errc::invalid_argument, std::string(Kind::kName) + ": " + what};
+  }
   static Result<Ok> check(const Params& p) {
     if (!(p.max_stranger_fpr > 0 && p.max_stranger_fpr <= 1))
       return wrong("max_stranger_fpr is " + to_text(p.max_stranger_fpr) + "; it must be more than 0 and at most 1");
@@ -180,18 +188,20 @@ class HashAdaptiveBloom {
       return wrong("cell_bits is " + std::to_string(p.cell_bits) + "; it must be 3 to 6");
     const unsigned named = HashExpressor::family_of(p.cell_bits);
     if (p.family > named)
-      return wrong("family is " + std::to_string(p.family) + "; a cell of " + std::to_string(p.cell_bits) + " bits names at most " +
-                   std::to_string(named));
+      return wrong("family is " + std::to_string(p.family) + "; a cell of " + std::to_string(p.cell_bits) +
+                   " bits names at most " + std::to_string(named));
     const unsigned most = p.space_ratio == 0 ? kMaxPlainK : family_of(p) - 1;
     if (p.k < 1 || p.k > most)
       return wrong("k is " + std::to_string(p.k) + "; it must be 1 to " + std::to_string(most) +
                    (p.space_ratio == 0 ? "" : ", less than the functions in all"));
     return Ok{};
   }
-  static constexpr double kMaxSpaceRatio = 16;        // beyond, there is hardly a Bloom filter left
+  static constexpr double kMaxSpaceRatio = 16;         // beyond, there is hardly a Bloom filter left
   static constexpr double kMinSpaceRatio = 1.0 / 256;  // the least that is tried
 
-  static unsigned family_of(const Params& p) noexcept { return p.family != 0 ? p.family : HashExpressor::family_of(p.cell_bits); }
+  static unsigned family_of(const Params& p) noexcept {
+    return p.family != 0 ? p.family : HashExpressor::family_of(p.cell_bits);
+  }
 
   // Shares the budget out, sets the keys' bits and moves them away from the negatives.
   TpjoOutcome fill(const Workload& w, const Params& p) {
@@ -213,10 +223,10 @@ class HashAdaptiveBloom {
 
   static constexpr std::uint64_t kSampleKeys = 1 << 16;  // a trial then takes some 20 ms
   static constexpr std::uint64_t kRanks = 64;            // ranks of cost within which a trial takes the mean rate
-  static constexpr double kSampleMargin = 0.98;          // the bound on strangers is kept on the sample with this to spare
+  static constexpr double kSampleMargin = 0.98;  // the bound on strangers is kept on the sample with this to spare
 
-  // A hill climb over k, space ratio and cell size, with a plain Bloom filter to beat. Each trial is a filter of a sample,
-  // because rates depend on bits per key and negatives per key, and hardly on the number of keys.
+  // A hill climb over k, space ratio and cell size, with a plain Bloom filter to beat. Each trial is a filter of a
+  // sample, because rates depend on bits per key and negatives per key, and hardly on the number of keys.
   static Params chosen(const Workload& w, const Params& given) {
     const std::uint64_t stride = std::max<std::uint64_t>(1, w.keys.size() / kSampleKeys);
     std::vector<Digest> keys, negatives;
@@ -224,7 +234,8 @@ class HashAdaptiveBloom {
     std::vector<std::uint64_t> order;
     for (std::size_t i = 0; i < w.keys.size(); i += stride) keys.push_back(w.keys[i]);
     for (std::size_t i = 0; i < w.negatives.size(); i += stride) order.push_back(i);
-    std::stable_sort(order.begin(), order.end(), [&](std::uint64_t a, std::uint64_t b) { return w.cost(a) > w.cost(b); });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::uint64_t a, std::uint64_t b) { return w.cost(a) > w.cost(b); });
     for (std::uint64_t i : order) {
       negatives.push_back(w.negatives[i]);
       costs.push_back(w.cost(i));
@@ -244,7 +255,8 @@ class HashAdaptiveBloom {
       int k, cell_bits;
       double space_ratio;
     };
-    constexpr Step kSteps[] = {{1, 0, 1}, {-1, 0, 1}, {0, 0, 0.5}, {0, 0, 2}, {1, 0, 0.5}, {0, 1, 1}, {0, -1, 1}, {1, 1, 1}};
+    constexpr Step kSteps[] = {{1, 0, 1},   {-1, 0, 1}, {0, 0, 0.5}, {0, 0, 2},
+                               {1, 0, 0.5}, {0, 1, 1},  {0, -1, 1},  {1, 1, 1}};
     for (bool moved = true; moved;) {
       moved = false;
       for (const Step& step : kSteps)
@@ -273,8 +285,8 @@ class HashAdaptiveBloom {
       return score != other.score ? score < other.score : strangers < other.strangers;
     }
   };
-  // Requires the negatives of the sample in order of cost. Whether the one costliest negative happens to pass says little
-  // about the parameters, so each is weighed with the mean rate of its rank.
+  // Requires the negatives of the sample in order of cost. Whether the one costliest negative happens to pass says
+  // little about the parameters, so each is weighed with the mean rate of its rank.
   static Trial attempt(const Workload& sample, const Params& p) {
     HashAdaptiveBloom f;
     (void)f.fill(sample, p);

@@ -53,8 +53,8 @@ class HashExpressor {
   bool empty() const noexcept { return cells_.size() == 0; }
   unsigned family() const noexcept { return empty() ? 0 : family_of(cells_.width()); }
 
-  // The cell of a hash whose high half already chose a bit of a Bloom filter: the low half decides, so that a stranger's
-  // cells say nothing about its bits.
+  // The cell of a hash whose high half already chose a bit of a Bloom filter: the low half decides, so that a
+  // stranger's cells say nothing about its bits.
   std::uint64_t cell_of(std::uint64_t hash) const noexcept { return fast_range(std::rotl(hash, 32), cells()); }
 
   struct Cell {
@@ -66,8 +66,9 @@ class HashExpressor {
     return {raw >> 1, (raw & 1) != 0};
   }
 
-  // Follows the chain that begins at cell `first` and calls next(function) for each of its functions: the function's cell, or
-  // kNoCell to give up. True if the chain is whole: k different functions, the last at an end. Requires k >= 1.
+  // Follows the chain that begins at cell `first` and calls next(function) for each of its functions: the function's
+  // cell, or kNoCell to give up. True if the chain is whole: k different functions, the last at an end. Requires k
+  // >= 1.
   template <class Next>
   bool follow(unsigned k, std::uint64_t first, Next&& next) const noexcept {
     std::uint32_t met = 1;  // bit i: function i was met; an empty cell counts as met
@@ -136,7 +137,8 @@ class HashExpressor {
   Result<Ok> validate() const {
     if (auto ok = cells_.validate(); !ok) return ok;
     if (cells_.width() != 0 && (cells_.width() < kMinCellBits || cells_.width() > kMaxCellBits))
-      return Error{Errc::corrupt, "hash expressor: cells have " + std::to_string(cells_.width()) + " bits; they must have 3 to 6"};
+      return Error{Errc::corrupt,
+                   "hash expressor: cells have " + std::to_string(cells_.width()) + " bits; they must have 3 to 6"};
     return Ok{};
   }
 

@@ -15,9 +15,11 @@
 //
 // The paper's two run-time indices are kept only for the bits that matter, and those are few:
 //
-//   V       the bits of the queued collisions: for each the one key that set it, by digest. Who has a single owner is found
+//   V       the bits of the queued collisions: for each the one key that set it, by digest. Who has a single owner is
+//   found
 //           in a second pass over the keys; a bit that two different keys set is fixed.
-//   Gamma   the targets: bits that an owner of one of those could move to. A refused negative is in danger only if all its
+//   Gamma   the targets: bits that an owner of one of those could move to. A refused negative is in danger only if all
+//   its
 //           clear bits are targets, and then it *watches* one of them, no matter which: setting a bit concerns only its
 //           watchers; one that has another clear bit goes on to that, one that has not is accepted from then on.
 //
@@ -31,9 +33,11 @@
 //   H, H0, H_c                 functions 1..family, 1..k, k + 1..family
 //   Theta                      Workload::cost
 //
-// Promises   no key is ever denied: a bit is cleared only when its single owner leaves it, and the owner's new functions
+// Promises   no key is ever denied: a bit is cleared only when its single owner leaves it, and the owner's new
+// functions
 //            are in the HashExpressor by then.
-// Cost       two passes over the keys and, with Gamma, two over the negatives for each round; a few bits per bit of the filter
+// Cost       two passes over the keys and, with Gamma, two over the negatives for each round; a few bits per bit of the
+// filter
 //            and some 50 bytes per collision while building.
 // Source     Xie et al., Hash Adaptive Bloom Filter, ICDE 2021, III-D.
 #pragma once
@@ -63,8 +67,15 @@ template <bool Gamma>
 class Tpjo {
  public:
   // Requires k < family, and words for `bits` bits, all zero.
-  Tpjo(const Workload& w, unsigned k, unsigned family, std::uint64_t bits, std::uint64_t* words, HashExpressor& expressor)
-      : w_(w), k_(k), family_(family), bits_(bits), words_(words), expressor_(expressor), fixed_(words_for_bits(bits)) {}
+  Tpjo(const Workload& w, unsigned k, unsigned family, std::uint64_t bits, std::uint64_t* words,
+       HashExpressor& expressor)
+      : w_(w),
+        k_(k),
+        family_(family),
+        bits_(bits),
+        words_(words),
+        expressor_(expressor),
+        fixed_(words_for_bits(bits)) {}
 
   TpjoOutcome run() {
     each(w_.keys, "habf: setting bits", words_, [&](std::size_t, Digest, const std::uint64_t* at) {
@@ -75,7 +86,8 @@ class Tpjo {
       if (clear_among(at) == bits_ && w_.cost(j) > 0) queue.push_back(j);  // at no cost there is nothing to save
     });
     outcome_.collisions = queue.size();
-    std::stable_sort(queue.begin(), queue.end(), [&](std::uint64_t a, std::uint64_t b) { return w_.cost(a) > w_.cost(b); });
+    std::stable_sort(queue.begin(), queue.end(),
+                     [&](std::uint64_t a, std::uint64_t b) { return w_.cost(a) > w_.cost(b); });
     while (!queue.empty()) {
       find_owners(queue);
       if constexpr (Gamma) find_watchers();

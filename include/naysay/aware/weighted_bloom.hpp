@@ -1,5 +1,5 @@
-// WeightedBloom: a Bloom filter that tests costly negatives with more hash functions. Who is costly is written in a list that
-// the filter keeps, and the list's bits are part of the budget.
+// WeightedBloom: a Bloom filter that tests costly negatives with more hash functions. Who is costly is written in a
+// list that the filter keeps, and the list's bits are part of the budget.
 //
 //   x --> h1 .. hk --> all set? -- no --> no
 //                         |
@@ -11,21 +11,25 @@
 //                         v
 //         hk+1 .. hk+more --> all set? -- no --> no, yes --> maybe
 //
-// The list is by fingerprint, so now and then a key or a stranger is taken for a listed negative. Inserting and asking read
-// the same list, so such a key is set with as many functions as it will be asked for.
+// The list is by fingerprint, so now and then a key or a stranger is taken for a listed negative. Inserting and asking
+// read the same list, so such a key is set with as many functions as it will be asked for.
 //
 //   paper       here
-//   k_e         k_ + more: more = log2(cost / mean cost of those not listed), rounded, at most 15. With equal chances of being
+//   k_e         k_ + more: more = log2(cost / mean cost of those not listed), rounded, at most 15. With equal chances
+//   of being
 //               a key that is Bruck's optimum: cost * 2^-k_e is the same for all.
-//   cost list   list_; the costliest negatives, as many as lower the expected weighted rate (or as many as `listed` says)
+//   cost list   list_; the costliest negatives, as many as lower the expected weighted rate (or as many as `listed`
+//   says)
 //
-// Edge cases   a negative that is also a key may be listed; it is inserted as it is asked, and never denied. Equal costs, or
+// Edge cases   a negative that is also a key may be listed; it is inserted as it is asked, and never denied. Equal
+// costs, or
 //              none above the mean: nobody is listed, and this is a Bloom filter. Copies of a negative share a cell.
 //
 // Promises   never denies a key it was built from or given by insert.
 // Does not   refuse a listed negative for certain; know anything of strangers: their rate is Bloom's at the bits left.
-// Cost       query: as Bloom, and one word of the list for who passes k bits. Build: as Bloom, and sorting the negatives.
-// Source     Bruck, Gao and Jiang, Weighted Bloom Filter, ISIT 2006; with a cost list as in Xie et al., ICDE 2021, V-A.
+// Cost       query: as Bloom, and one word of the list for who passes k bits. Build: as Bloom, and sorting the
+// negatives. Source     Bruck, Gao and Jiang, Weighted Bloom Filter, ISIT 2006; with a cost list as in Xie et al., ICDE
+// 2021, V-A.
 #pragma once
 
 #include <cmath>
@@ -57,17 +61,21 @@ class WeightedBloom {
 
   static Result<WeightedBloom> build(const Workload& w, const Params& p) {
     if (p.k > kMaxK)
-      return Error{Errc::invalid_argument, "weighted-bloom: k is " + std::to_string(p.k) + "; it must be at most 64, or 0 for the best"};
+      return Error{Errc::invalid_argument,
+                   "weighted-bloom: k is " + std::to_string(p.k) + "; it must be at most 64, or 0 for the best"};
     const std::uint64_t budget = budget_bits(p.bits_per_key, w.room());
     std::vector<std::uint64_t> order(w.negatives.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::stable_sort(order.begin(), order.end(), [&](std::uint64_t a, std::uint64_t b) { return w.cost(a) > w.cost(b); });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::uint64_t a, std::uint64_t b) { return w.cost(a) > w.cost(b); });
 
-    Cut cut = p.listed == 0 ? best_cut(w, order, budget, p.k) : cut_at(w, order, std::min<std::uint64_t>(p.listed, order.size()));
+    Cut cut = p.listed == 0 ? best_cut(w, order, budget, p.k)
+                            : cut_at(w, order, std::min<std::uint64_t>(p.listed, order.size()));
     if (cut.listed != 0 && kBucketBits * buckets_for(cut.listed) >= budget)
-      return Error{Errc::out_of_budget, "weighted-bloom: a list of " + std::to_string(cut.listed) + " negatives takes " +
-                                            std::to_string(kBucketBits * buckets_for(cut.listed)) + " bits of " + std::to_string(budget) +
-                                            "; list fewer or give more bits"};
+      return Error{Errc::out_of_budget, "weighted-bloom: a list of " + std::to_string(cut.listed) +
+                                            " negatives takes " +
+                                            std::to_string(kBucketBits * buckets_for(cut.listed)) + " bits of " +
+                                            std::to_string(budget) + "; list fewer or give more bits"};
     WeightedBloom f;
     std::uint64_t dropped = 0;
     if (cut.listed != 0) f.list_ = Cells(kBucket * buckets_for(cut.listed), kCellBits);
@@ -110,7 +118,8 @@ class WeightedBloom {
     for (std::uint64_t word : words_) set += static_cast<std::uint64_t>(std::popcount(word));
     const double ones = static_cast<double>(set) / static_cast<double>(bits_);
     double spared = 0;
-    for (std::uint64_t i = 0; i < list_.size(); ++i) spared += 1 - std::pow(ones, static_cast<double>(list_.get(i) & kMaxMore));
+    for (std::uint64_t i = 0; i < list_.size(); ++i)
+      spared += 1 - std::pow(ones, static_cast<double>(list_.get(i) & kMaxMore));
     const double places = static_cast<double>(std::max<std::uint64_t>(buckets(), 1)) * (1u << kFingerprintBits);
     return std::pow(ones, k_) * (1 - spared / places);
   }
@@ -128,10 +137,12 @@ class WeightedBloom {
       return Error{Errc::corrupt, "weighted-bloom: k is " + std::to_string(k_) + "; it must be 1 to 64"};
     if (auto ok = list_.validate(); !ok) return ok;
     if (list_.size() != 0 && (list_.width() != kCellBits || list_.size() % kBucket != 0))
-      return Error{Errc::corrupt, "weighted-bloom: a list of " + std::to_string(list_.size()) + " cells of " + std::to_string(list_.width()) +
+      return Error{Errc::corrupt, "weighted-bloom: a list of " + std::to_string(list_.size()) + " cells of " +
+                                      std::to_string(list_.width()) +
                                       " bits; it must be of whole buckets of 4 cells of 16 bits"};
     if (bits_ == 0 || words_.size() != words_for_bits(bits_))
-      return Error{Errc::corrupt, "weighted-bloom: " + std::to_string(words_.size()) + " words do not hold " + std::to_string(bits_) + " bits"};
+      return Error{Errc::corrupt, "weighted-bloom: " + std::to_string(words_.size()) + " words do not hold " +
+                                      std::to_string(bits_) + " bits"};
     return Ok{};
   }
 
@@ -157,7 +168,8 @@ class WeightedBloom {
     const std::uint64_t hash = nth_hash(d, kNthList), first = kBucket * fast_range(hash, buckets());
     const auto fingerprint = static_cast<std::uint32_t>(hash & low_mask(kFingerprintBits));
     for (std::uint64_t i = first; i < first + kBucket; ++i)
-      if (const std::uint32_t c = list_.get(i); c >> kMoreBits == fingerprint && (c & kMaxMore) != 0) return c & kMaxMore;
+      if (const std::uint32_t c = list_.get(i); c >> kMoreBits == fingerprint && (c & kMaxMore) != 0)
+        return c & kMaxMore;
     return 0;
   }
 
@@ -189,16 +201,20 @@ class WeightedBloom {
     double rest = 0;
     for (std::size_t i = listed; i < order.size(); ++i) rest += w.cost(order[i]);
     Cut cut{listed, listed < order.size() ? rest / static_cast<double>(order.size() - listed) : 0.0};
-    while (cut.listed > 0 && (w.cost(order[cut.listed - 1]) <= 0 || more_for(w.cost(order[cut.listed - 1]), cut.mean) == 0)) --cut.listed;
+    while (cut.listed > 0 &&
+           (w.cost(order[cut.listed - 1]) <= 0 || more_for(w.cost(order[cut.listed - 1]), cut.mean) == 0))
+      --cut.listed;
     return cut;
   }
 
   // Tries lists that double in size and takes the one with the least expected weighted rate.
-  static Cut best_cut(const Workload& w, const std::vector<std::uint64_t>& order, std::uint64_t budget, std::uint32_t k) {
+  static Cut best_cut(const Workload& w, const std::vector<std::uint64_t>& order, std::uint64_t budget,
+                      std::uint32_t k) {
     const auto keys = static_cast<double>(std::max<std::uint64_t>(w.room(), 1));
     Cut best{};
     double least = std::numeric_limits<double>::infinity();
-    for (std::uint64_t listed = 0; listed <= order.size() && kBucketBits * buckets_for(listed) < budget; listed = listed == 0 ? 1 : 2 * listed) {
+    for (std::uint64_t listed = 0; listed <= order.size() && kBucketBits * buckets_for(listed) < budget;
+         listed = listed == 0 ? 1 : 2 * listed) {
       const Cut cut = cut_at(w, order, listed);
       const double left = static_cast<double>(budget - kBucketBits * buckets_for(cut.listed)) / keys;
       double cost = 0;

@@ -38,21 +38,25 @@ inline double habf_single_owner(unsigned k, double bits_per_key) noexcept {
   return load / std::expm1(load);
 }
 
-// P'_c: the chance that a key which must leave a bit has some other function to go to, even if every negative is to stay
-// refused. A function fails if it leads to a clear bit that is the only clear one of some negative; such negatives of a
-// bit are Poisson with mean |O| k rho^(k-1) / m. The paper's appendix bounds the same chance from below, less tightly.
+// The share of bits that are set before the build begins to move keys.
+inline double habf_ones(const HabfShape& s) noexcept {
+  return s.bits <= 0 ? 1.0 : -std::expm1(-static_cast<double>(s.k) * s.keys / s.bits);
+}
+
+// P'_c: the chance that a key which must leave a bit has some other function to go to, even if every negative is to
+// stay refused. A function fails if it leads to a clear bit that is the only clear one of some negative; such negatives
+// of a bit are Poisson with mean |O| k rho^(k-1) / m. The paper's appendix bounds the same chance from below, less
+// tightly.
 inline double habf_move_exists(const HabfShape& s) noexcept {
   if (s.family <= s.k || s.bits <= 0) return 0;
-  const double ones = -std::expm1(-s.k * s.keys / s.bits);
+  const double ones = habf_ones(s);
   const double critical = s.negatives * s.k * std::pow(ones, s.k - 1.0) / s.bits;
   const double fails = (1 - ones) * -std::expm1(-critical);
   return 1 - std::pow(fails, s.family - s.k);
 }
 
 // The collisions before the build begins to move keys: T in expectation.
-inline double habf_collisions(const HabfShape& s) noexcept {
-  return s.bits <= 0 ? s.negatives : s.negatives * std::pow(-std::expm1(-s.k * s.keys / s.bits), s.k);
-}
+inline double habf_collisions(const HabfShape& s) noexcept { return s.negatives * std::pow(habf_ones(s), s.k); }
 
 // E(t): at least so many of T collisions are resolved.
 inline double habf_resolved(double collisions, double move_exists, double cells, unsigned k) noexcept {
@@ -68,14 +72,16 @@ inline double habf_bloom_bound(const HabfShape& s) noexcept {
 }
 
 // F_h: at most this share of other keys finds a chain when `stored` keys have one.
-inline double habf_chain_bound(double stored, double cells) noexcept { return cells <= 0 ? 0.0 : std::min(1.0, stored / cells); }
+inline double habf_chain_bound(double stored, double cells) noexcept {
+  return cells <= 0 ? 0.0 : std::min(1.0, stored / cells);
+}
 
 // F_habf: who is refused by the Bloom filter gets a second look if it finds a chain.
 inline double habf_total(double bloom, double chain) noexcept { return bloom + chain * bloom * (1 - bloom); }
 
-// The share of strangers that the second look lets pass after the first refused them, from what the HashExpressor holds:
-// of all cells, at[i] hold function i and end[i] of those an end besides (i from 1; at[0] is not used). H0 is 1..k and
-// `ones` the share of set bits.
+// The share of strangers that the second look lets pass after the first refused them, from what the HashExpressor
+// holds: of all cells, at[i] hold function i and end[i] of those an end besides (i from 1; at[0] is not used). H0
+// is 1..k and `ones` the share of set bits.
 //
 // A chain is k different functions: k - 1 cells, in any order, and an end. All its k bits are set with ones^k, and the
 // first look refused if at least one of the H0 functions outside the chain meets a clear bit.
