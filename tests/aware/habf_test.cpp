@@ -132,7 +132,12 @@ TYPED_TEST(HabfAndFast, MovesOneKeyForManyNegatives) {
   for (double bits : {1.0, 64.0, 100.0, 1000.0}) {
     const TypeParam f = this->must_build({.keys = keys, .negatives = negatives}, {.bits_per_key = bits});
     EXPECT_TRUE(f.may_contain(keys[0])) << bits << " bits";
+    const TypeParam chosen =
+        this->must_build({.keys = keys, .negatives = negatives}, {.bits_per_key = bits, .choose = true});
+    EXPECT_TRUE(chosen.may_contain(keys[0])) << bits << " bits";
   }
+  this->must_build({}, {.choose = true});
+  this->must_build({.negatives = negatives}, {.choose = true});
 }
 
 TYPED_TEST(HabfAndFast, MovesACopyOfAKeyWithTheKey) {

@@ -15,13 +15,11 @@
 //
 // The paper's two run-time indices are kept only for the bits that matter, and those are few:
 //
-//   V       the bits of the queued collisions: for each the one key that set it, by digest. Who has a single owner is
-//   found
-//           in a second pass over the keys; a bit that two different keys set is fixed.
-//   Gamma   the targets: bits that an owner of one of those could move to. A refused negative is in danger only if all
-//   its
-//           clear bits are targets, and then it *watches* one of them, no matter which: setting a bit concerns only its
-//           watchers; one that has another clear bit goes on to that, one that has not is accepted from then on.
+//   V       the bits of the queued collisions, each with the one key that set it, by digest. A second pass over the
+//           keys finds it; a bit that two different keys set is fixed.
+//   Gamma   the targets: bits that one of those keys could move to. A refused negative is in danger only if all its
+//           clear bits are targets, and then it *watches* one of them, no matter which: setting a bit concerns only
+//           its watchers; one with another clear bit goes on to that, one without is accepted from then on.
 //
 // Victims are queued again, at the tail: they are the next round, with a V and a Gamma of their own.
 //
@@ -33,12 +31,10 @@
 //   H, H0, H_c                 functions 1..family, 1..k, k + 1..family
 //   Theta                      Workload::cost
 //
-// Promises   no key is ever denied: a bit is cleared only when its single owner leaves it, and the owner's new
-// functions
-//            are in the HashExpressor by then.
-// Cost       two passes over the keys and, with Gamma, two over the negatives for each round; a few bits per bit of the
-// filter
-//            and some 50 bytes per collision while building.
+// Promises   no key is ever denied: a bit is cleared only when its single owner leaves it, and by then the owner's new
+//            functions are in the HashExpressor.
+// Cost       a pass over the keys and one over the negatives, and the same again for each round; memory of about three
+//            times the filter.
 // Source     Xie et al., Hash Adaptive Bloom Filter, ICDE 2021, III-D.
 #pragma once
 
@@ -54,7 +50,6 @@ struct TpjoOutcome {
   std::uint64_t no_candidate = 0;  // failed: no single-owner bit, or every way out costs more than it saves
   std::uint64_t no_room = 0;       // failed: no way out fits into the HashExpressor
   std::uint64_t requeued = 0;      // refused negatives that a move made collisions again
-  std::uint64_t also_keys = 0;     // collisions that are keys
   double left = 0;                 // the cost of all that failed
 };
 
@@ -215,10 +210,7 @@ class Tpjo {
     for (unsigned i = 0; i < k_; ++i) {
       if (test_bit(fixed_.data(), at[i])) continue;
       const Digest owner = owner_[wanted_.slot(at[i])];
-      if (owner == x) {
-        ++outcome_.also_keys;
-        return;
-      }
+      if (owner == x) return;  // it is a key
       consider(owner, at[i], best, found, wanted_room);
     }
     if (!found) {
