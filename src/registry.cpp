@@ -2,7 +2,9 @@
 // conformance tests, a fuzz target and benchmark rows. Names and ids are permanent once released.
 #include "holder.hpp"
 #include "naysay/any_filter.hpp"
+#include "naysay/aware/habf.hpp"
 #include "naysay/aware/taught_ribbon.hpp"
+#include "naysay/aware/weighted_bloom.hpp"
 #include "naysay/classic/bloom.hpp"
 #include "naysay/classic/quotient.hpp"
 #include "naysay/classic/ribbon.hpp"
@@ -17,6 +19,9 @@ constexpr FilterType kFilters[] = {
     entry<Bloom>("bloom", 1),
     entry<Quotient>("quotient", 7),
     entry<Ribbon>("ribbon", 8),
+    entry<WeightedBloom>("weighted-bloom", 20),
+    entry<Habf>("habf", 21),
+    entry<FastHabf>("f-habf", 22),
     entry<TaughtRibbon>("taught-ribbon", 50),
 };
 

@@ -77,6 +77,23 @@ TEST(Bits, AWindowIsTheBitsFromItsStart) {
   }
 }
 
+TEST(Bits, RankedBitsNumberTheirOnes) {
+  sample::Words random(6);
+  for (std::uint64_t bits : {1u, 63u, 64u, 65u, 256u, 257u, 5000u}) {
+    RankedBits ranked(bits);
+    std::vector<bool> model(bits);
+    for (std::uint64_t i = 0; i < bits; ++i)
+      if (random.below(3) == 0) ranked.set(i), model[i] = true;
+    std::uint64_t ones = 0;
+    const std::uint64_t sealed = ranked.seal();
+    for (std::uint64_t i = 0; i < bits; ++i) {
+      ASSERT_EQ(ranked.test(i), model[i]);
+      if (model[i]) ASSERT_EQ(ranked.slot(i), ones++) << "bit " << i << " of " << bits;
+    }
+    EXPECT_EQ(sealed, ones);
+  }
+}
+
 TEST(Bits, AnArrayOwnsOrBorrows) {
   Array<std::uint64_t> owned(3);
   owned.at_mut(1) = 7;

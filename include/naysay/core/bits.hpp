@@ -153,4 +153,39 @@ class Cells {
   std::uint32_t b_ = 0;
 };
 
+// A bit array whose ones are numbered: slot(i) of the one at bit i is how many ones lie before it. Set the ones, seal, ask.
+class RankedBits {
+ public:
+  RankedBits() = default;
+  explicit RankedBits(std::uint64_t bits) : words_(divide_up(bits, kBlock) * kWords) {}
+
+  void set(std::uint64_t i) noexcept { set_bit(words_.mutable_data(), i); }
+  bool test(std::uint64_t i) const noexcept { return test_bit(words_.data(), i); }
+  const std::uint64_t* words() const noexcept { return words_.data(); }
+
+  // Numbers the ones and returns how many there are.
+  std::uint64_t seal() {
+    before_ = Array<std::uint64_t>(words_.size() / kWords);
+    std::uint64_t ones = 0;
+    for (std::uint64_t w = 0; w < words_.size(); ++w) {
+      if (w % kWords == 0) before_.at_mut(w / kWords) = ones;
+      ones += static_cast<std::uint64_t>(std::popcount(words_[w]));
+    }
+    return ones;
+  }
+
+  // Requires test(i), and no set() since seal().
+  std::uint64_t slot(std::uint64_t i) const noexcept {
+    std::uint64_t ones = before_[i / kBlock];
+    for (std::uint64_t w = i / kBlock * kWords; w < i / 64; ++w) ones += static_cast<std::uint64_t>(std::popcount(words_[w]));
+    return ones + static_cast<std::uint64_t>(std::popcount(words_[i / 64] & low_mask(static_cast<unsigned>(i % 64))));
+  }
+
+ private:
+  static constexpr std::uint64_t kWords = 4, kBlock = kWords * 64;  // one count per four words: a quarter on top
+
+  Array<std::uint64_t> words_;
+  Array<std::uint64_t> before_;  // by block
+};
+
 }  // namespace naysay

@@ -1,0 +1,113 @@
+// HABF in numbers: how many collisions its build can resolve, and how often it errs. Numbers in, numbers out.
+//
+//   paper            here
+//   |S|, |O|         keys, negatives
+//   m, omega         bits (of the Bloom filter), cells (of the HashExpressor)
+//   b                bits / keys
+//   P_xi             habf_single_owner      Eq. 3
+//   P'_c             habf_move_exists       appendix; here without its loss, see there
+//   E(t)             habf_resolved          Eq. 12
+//   F*_bf            habf_bloom_bound       Eq. 19
+//   F_h              habf_chain_bound       III-F, the bound t / omega
+//   F_habf           habf_total             Eq. 2
+//
+// The printed Eq. 5 and 8 have lost an exponent of -1: (1 - x)^|S| - 1 stands for (1 - x)^-|S| - 1, or Eq. 3 would not
+// follow from them.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace naysay::rates {
+
+struct HabfShape {
+  double keys = 0;
+  double negatives = 0;
+  double bits = 0;
+  double cells = 0;
+  unsigned k = 0;
+  unsigned family = 0;
+};
+
+// P_xi: the chance that a set bit was set once only, at b bits per key. The exact value is a little larger.
+inline double habf_single_owner(unsigned k, double bits_per_key) noexcept {
+  const double load = k / bits_per_key;
+  return load / std::expm1(load);
+}
+
+// The share of bits that are set before the build begins to move keys.
+inline double habf_ones(const HabfShape& s) noexcept {
+  return s.bits <= 0 ? 1.0 : -std::expm1(-static_cast<double>(s.k) * s.keys / s.bits);
+}
+
+// P'_c: the chance that a key which must leave a bit has some other function to go to, even if every negative is to
+// stay refused. A function fails if it leads to a clear bit that is the only clear one of some negative; such negatives
+// of a bit are Poisson with mean |O| k rho^(k-1) / m. The paper's appendix bounds the same chance from below, less
+// tightly.
+inline double habf_move_exists(const HabfShape& s) noexcept {
+  if (s.family <= s.k || s.bits <= 0) return 0;
+  const double ones = habf_ones(s);
+  const double critical = s.negatives * s.k * std::pow(ones, s.k - 1.0) / s.bits;
+  const double fails = (1 - ones) * -std::expm1(-critical);
+  return 1 - std::pow(fails, s.family - s.k);
+}
+
+// The collisions before the build begins to move keys: T in expectation.
+inline double habf_collisions(const HabfShape& s) noexcept { return s.negatives * std::pow(habf_ones(s), s.k); }
+
+// E(t): at least so many of T collisions are resolved.
+inline double habf_resolved(double collisions, double move_exists, double cells, unsigned k) noexcept {
+  const double squared = static_cast<double>(k) * k, tried = collisions * move_exists;
+  return cells <= squared ? 0.0 : tried * (cells - squared) / (cells + tried * squared);
+}
+
+// F*_bf: at most this rate of known negatives passes the Bloom filter after the build, all costs being equal.
+inline double habf_bloom_bound(const HabfShape& s) noexcept {
+  if (s.negatives <= 0) return 0;
+  const double collisions = habf_collisions(s);
+  return (collisions - habf_resolved(collisions, habf_move_exists(s), s.cells, s.k)) / s.negatives;
+}
+
+// F_h: at most this share of other keys finds a chain when `stored` keys have one.
+inline double habf_chain_bound(double stored, double cells) noexcept {
+  return cells <= 0 ? 0.0 : std::min(1.0, stored / cells);
+}
+
+// F_habf: who is refused by the Bloom filter gets a second look if it finds a chain.
+inline double habf_total(double bloom, double chain) noexcept { return bloom + chain * bloom * (1 - bloom); }
+
+// The share of strangers that the second look lets pass after the first refused them, from what the HashExpressor
+// holds: of all cells, at[i] hold function i and end[i] of those an end besides (i from 1; at[0] is not used). H0
+// is 1..k and `ones` the share of set bits.
+//
+// A chain is k different functions: k - 1 cells, in any order, and an end. All its k bits are set with ones^k, and the
+// first look refused if at least one of the H0 functions outside the chain meets a clear bit.
+inline double habf_second_look(std::span<const double> at, std::span<const double> end, unsigned k, double ones) {
+  // way[c * (k + 1) + h][e]: the weight of all choices of c functions, h of them in H0, e: one of them is the end.
+  struct Weight {
+    double open = 0, ended = 0;
+  };
+  const std::size_t side = k + 1;
+  std::vector<Weight> way(side * side);
+  way[0].open = 1;
+  for (std::size_t i = 1; i < at.size(); ++i) {
+    const bool first = i <= k;
+    for (std::size_t c = k; c-- > 0;)
+      for (std::size_t h = c + 1; h-- > 0;) {
+        const Weight from = way[c * side + h];
+        Weight& to = way[(c + 1) * side + h + first];
+        to.open += from.open * at[i] * ones;
+        to.ended += from.ended * at[i] * ones + from.open * end[i] * ones;
+      }
+  }
+  double orders = 1, sum = 0;
+  for (unsigned i = 2; i < k; ++i) orders *= i;
+  for (std::size_t h = 0; h <= k; ++h)
+    sum += way[k * side + h].ended * orders * (1 - std::pow(ones, static_cast<double>(k - h)));
+  return sum;
+}
+
+}  // namespace naysay::rates
