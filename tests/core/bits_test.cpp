@@ -77,6 +77,30 @@ TEST(Bits, AWindowIsTheBitsFromItsStart) {
   }
 }
 
+TEST(Bits, LanesFindTheLowestFieldThatMatches) {
+  sample::Words random(7);
+  for (unsigned b = 1; b <= 32; ++b) {
+    const unsigned count = 64 / b;
+    const Lanes lanes(b, count);
+    for (int step = 0; step < 500; ++step) {
+      // few different values, so that fields match; garbage above the fields
+      std::uint64_t word = b * count == 64 ? 0 : random() << (b * count);
+      unsigned first = count;
+      const std::uint64_t v = random.below(3) == 0 ? low_mask(b) : random.below(2) & low_mask(b);
+      for (unsigned i = count; i-- > 0;) {
+        const std::uint64_t field = random.below(4) == 0 ? v : random() & low_mask(b);
+        word |= field << (i * b);
+        if (field == v) first = i;
+      }
+      const std::uint64_t found = lanes.matches(word, lanes.repeat(low_mask(b) ^ v));
+      ASSERT_EQ(found != 0, first < count) << b << " bits";
+      if (first < count) {
+        ASSERT_EQ(static_cast<unsigned>(std::countr_zero(found)), first * b + b - 1) << b << " bits";
+      }
+    }
+  }
+}
+
 TEST(Bits, AnArrayOwnsOrBorrows) {
   Array<std::uint64_t> owned(3);
   owned.at_mut(1) = 7;
