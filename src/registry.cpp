@@ -3,6 +3,7 @@
 #include "holder.hpp"
 #include "naysay/any_filter.hpp"
 #include "naysay/classic/bloom.hpp"
+#include "naysay/classic/cuckoo.hpp"
 #include "naysay/classic/quotient.hpp"
 
 namespace naysay {
@@ -13,6 +14,7 @@ using erased::entry;
 
 constexpr FilterType kFilters[] = {
     entry<Bloom>("bloom", 1),
+    entry<Cuckoo>("cuckoo", 6),
     entry<Quotient>("quotient", 7),
 };
 
