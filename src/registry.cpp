@@ -6,6 +6,7 @@
 #include "naysay/aware/taught_ribbon.hpp"
 #include "naysay/aware/weighted_bloom.hpp"
 #include "naysay/classic/bloom.hpp"
+#include "naysay/classic/cuckoo.hpp"
 #include "naysay/classic/quotient.hpp"
 #include "naysay/classic/ribbon.hpp"
 
@@ -17,6 +18,7 @@ using erased::entry;
 
 constexpr FilterType kFilters[] = {
     entry<Bloom>("bloom", 1),
+    entry<Cuckoo>("cuckoo", 6),
     entry<Quotient>("quotient", 7),
     entry<Ribbon>("ribbon", 8),
     entry<WeightedBloom>("weighted-bloom", 20),

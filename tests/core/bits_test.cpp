@@ -77,6 +77,7 @@ TEST(Bits, AWindowIsTheBitsFromItsStart) {
   }
 }
 
+<<<<<<< HEAD
 TEST(Bits, RankedBitsNumberTheirOnes) {
   sample::Words random(6);
   for (std::uint64_t bits : {1u, 63u, 64u, 65u, 256u, 257u, 5000u}) {
@@ -91,6 +92,29 @@ TEST(Bits, RankedBitsNumberTheirOnes) {
       if (model[i]) ASSERT_EQ(ranked.slot(i), ones++) << "bit " << i << " of " << bits;
     }
     EXPECT_EQ(sealed, ones);
+=======
+TEST(Bits, LanesFindTheLowestFieldThatMatches) {
+  sample::Words random(7);
+  for (unsigned b = 1; b <= 32; ++b) {
+    const unsigned count = 64 / b;
+    const Lanes lanes(b, count);
+    for (int step = 0; step < 500; ++step) {
+      // few different values, so that fields match; garbage above the fields
+      std::uint64_t word = b * count == 64 ? 0 : random() << (b * count);
+      unsigned first = count;
+      const std::uint64_t v = random.below(3) == 0 ? low_mask(b) : random.below(2) & low_mask(b);
+      for (unsigned i = count; i-- > 0;) {
+        const std::uint64_t field = random.below(4) == 0 ? v : random() & low_mask(b);
+        word |= field << (i * b);
+        if (field == v) first = i;
+      }
+      const std::uint64_t found = lanes.matches(word, lanes.repeat(low_mask(b) ^ v));
+      ASSERT_EQ(found != 0, first < count) << b << " bits";
+      if (first < count) {
+        ASSERT_EQ(static_cast<unsigned>(std::countr_zero(found)), first * b + b - 1) << b << " bits";
+      }
+    }
+>>>>>>> dynamic
   }
 }
 

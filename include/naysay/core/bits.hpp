@@ -88,6 +88,27 @@ constexpr unsigned select64(std::uint64_t x, unsigned rank) noexcept {
   return base + static_cast<unsigned>(std::countr_zero(x));
 }
 
+// Equal fields of b bits side by side in a word, from bit 0 on, all compared at once.
+struct Lanes {
+  std::uint64_t ones = 0;  // the lowest bit of every field
+  std::uint64_t tops = 0;  // the highest bit of every field
+  constexpr Lanes() = default;
+  constexpr Lanes(unsigned b, unsigned count) noexcept {
+    assert(b >= 1 && b * count <= 64);
+    for (unsigned i = 0; i < count; ++i) ones |= std::uint64_t{1} << (i * b);
+    tops = ones << (b - 1);
+  }
+  // v in every field. Requires that it fits.
+  constexpr std::uint64_t repeat(std::uint64_t v) const noexcept { return ones * v; }
+  // Where word has v, with not_v = repeat(the complement of v): the top bit of the lowest such field, and perhaps of
+  // higher ones; 0 exactly if no field is v. (Such a field of y is all ones; only there can a carry start, and it only
+  // goes up, so bits above the fields do no harm.)
+  constexpr std::uint64_t matches(std::uint64_t word, std::uint64_t not_v) const noexcept {
+    const std::uint64_t y = word ^ not_v;
+    return ((y + ones) ^ y) & y & tops;
+  }
+};
+
 // n packed cells of b bits, 1 <= b <= 32.
 class Cells {
  public:
