@@ -77,7 +77,6 @@ TEST(Bits, AWindowIsTheBitsFromItsStart) {
   }
 }
 
-<<<<<<< HEAD
 TEST(Bits, RankedBitsNumberTheirOnes) {
   sample::Words random(6);
   for (std::uint64_t bits : {1u, 63u, 64u, 65u, 256u, 257u, 5000u}) {
@@ -92,7 +91,9 @@ TEST(Bits, RankedBitsNumberTheirOnes) {
       if (model[i]) ASSERT_EQ(ranked.slot(i), ones++) << "bit " << i << " of " << bits;
     }
     EXPECT_EQ(sealed, ones);
-=======
+  }
+}
+
 TEST(Bits, LanesFindTheLowestFieldThatMatches) {
   sample::Words random(7);
   for (unsigned b = 1; b <= 32; ++b) {
@@ -114,7 +115,6 @@ TEST(Bits, LanesFindTheLowestFieldThatMatches) {
         ASSERT_EQ(static_cast<unsigned>(std::countr_zero(found)), first * b + b - 1) << b << " bits";
       }
     }
->>>>>>> dynamic
   }
 }
 
