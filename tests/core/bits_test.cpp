@@ -94,11 +94,11 @@ TEST(Bits, RankedBitsNumberTheirOnes) {
   }
 }
 
-TEST(Bits, LanesFindTheLowestFieldThatMatches) {
+TEST(Bits, PackedFieldsFindTheLowestFieldThatMatches) {
   sample::Words random(7);
   for (unsigned b = 1; b <= 32; ++b) {
     const unsigned count = 64 / b;
-    const Lanes lanes(b, count);
+    const PackedFields lanes(b, count);
     for (int step = 0; step < 500; ++step) {
       // few different values, so that fields match; garbage above the fields
       std::uint64_t word = b * count == 64 ? 0 : random() << (b * count);

@@ -182,14 +182,14 @@ class Cuckoo {
   static constexpr std::uint64_t kAttempts = 16;
   static constexpr std::uint64_t kSample = std::uint64_t{1} << 18;
   static constexpr auto kLanes = [] {
-    std::array<Lanes, rates::kCuckooWidest + 1> lanes{};
+    std::array<PackedFields, rates::kCuckooWidest + 1> lanes{};
     for (unsigned b = rates::kCuckooNarrowest; b <= rates::kCuckooWidest; ++b)
-      lanes[b] = Lanes(b, b <= kNarrow ? 4 : 2);
+      lanes[b] = PackedFields(b, b <= kNarrow ? 4 : 2);
     return lanes;
   }();
 
   // The fingerprint that no key has. A slot holds the complement of its fingerprint, so that a slot of zeros is empty,
-  // and so that comparing needs one instruction less (Lanes::matches).
+  // and so that comparing needs one instruction less (PackedFields::matches).
   std::uint32_t empty() const noexcept { return static_cast<std::uint32_t>(low_mask(b_)); }
 
   // One spare word, so that the 8 bytes from the start of the last bucket, or of its second half, can be read.
@@ -269,7 +269,7 @@ class Cuckoo {
   }
   template <unsigned B>
   bool test(Place at) const noexcept {
-    const Lanes& lanes = kLanes[width_or<B>()];
+    const PackedFields& lanes = kLanes[width_or<B>()];
     const std::uint64_t f = lanes.repeat(at.fingerprint);
     if (width_or<B>() <= kNarrow)
       return (lanes.matches(four<B>(at.first), f) | lanes.matches(four<B>(at.second), f)) != 0;
@@ -304,7 +304,7 @@ class Cuckoo {
   }
   // The first bit, within its bucket, of the first slot that holds f, or -1.
   int find(std::uint64_t bucket, std::uint32_t f) const noexcept {
-    const Lanes& lanes = kLanes[b_];
+    const PackedFields& lanes = kLanes[b_];
     const std::uint64_t all = lanes.repeat(f);
     const int top = static_cast<int>(b_) - 1;
     if (b_ <= kNarrow) {

@@ -89,11 +89,11 @@ constexpr unsigned select64(std::uint64_t x, unsigned rank) noexcept {
 }
 
 // Equal fields of b bits side by side in a word, from bit 0 on, all compared at once.
-struct Lanes {
+struct PackedFields {
   std::uint64_t ones = 0;  // the lowest bit of every field
   std::uint64_t tops = 0;  // the highest bit of every field
-  constexpr Lanes() = default;
-  constexpr Lanes(unsigned b, unsigned count) noexcept {
+  constexpr PackedFields() = default;
+  constexpr PackedFields(unsigned b, unsigned count) noexcept {
     assert(b >= 1 && b * count <= 64);
     for (unsigned i = 0; i < count; ++i) ones |= std::uint64_t{1} << (i * b);
     tops = ones << (b - 1);
