@@ -2,7 +2,11 @@
 // conformance tests, a fuzz target and benchmark rows. Names and ids are permanent once released.
 #include "holder.hpp"
 #include "naysay/any_filter.hpp"
+#include "naysay/classic/binary_fuse.hpp"
+#include "naysay/classic/blocked_bloom.hpp"
 #include "naysay/classic/bloom.hpp"
+#include "naysay/classic/counting_bloom.hpp"
+#include "naysay/classic/xor.hpp"
 
 namespace naysay {
 
@@ -12,6 +16,10 @@ using erased::entry;
 
 constexpr FilterType kFilters[] = {
     entry<Bloom>("bloom", 1),
+    entry<BlockedBloom>("blocked-bloom", 2),
+    entry<CountingBloom>("counting-bloom", 3),
+    entry<Xor>("xor", 4),
+    entry<BinaryFuse>("binary-fuse", 5),
 };
 
 constexpr bool names_and_ids_are_unique() {
