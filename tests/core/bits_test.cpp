@@ -41,6 +41,51 @@ TEST(Bits, ACounterAtItsMaximumIsStickyAndZeroDoesNotGoDown) {
   EXPECT_EQ(counters.get(2), 0u);
 }
 
+TEST(Bits, CellsWrittenAtOnceAreThoseWrittenOneByOne) {
+  for (unsigned b = 1; b <= 32; ++b)
+    for (std::uint64_t n : {1, 63, 64, 65, 200}) {
+      sample::Words random(b * 100 + n);
+      Cells cells(64 + n, b);
+      cells.set(63, cells.max());
+      std::vector<std::uint64_t> values(n);
+      for (auto& v : values) v = random();
+      cells.write(64, values.data(), n);
+      EXPECT_EQ(cells.get(63), cells.max()) << "the cell before the first changed";
+      std::uint64_t not_zero = 1;
+      for (std::uint64_t i = 0; i < n; ++i) {
+        const std::uint64_t cell = values[i] & low_mask(b);
+        ASSERT_EQ(cells.get(64 + i), cell) << b << " bits, cell " << i;
+        ASSERT_EQ(cells.peek(64 + i) & cells.max(), cell);
+        if (b == 8) ASSERT_EQ(cells.peek<8>(64 + i), cell);
+        if (b == 16) ASSERT_EQ(cells.peek<16>(64 + i), cell);
+        if (b == 4) ASSERT_EQ(cells.nonzero<4>(64 + i), cell != 0);
+        ASSERT_EQ(cells.nonzero(64 + i), cell != 0);
+        not_zero += cell != 0;
+      }
+      EXPECT_EQ(cells.count_nonzero(), not_zero) << b << " bits";
+    }
+}
+
+TEST(Bits, CountersOfEveryWidthCountAndLeaveTheirNeighboursAlone) {
+  for (unsigned b = 1; b <= 8; ++b) {
+    sample::Words random(b);
+    Cells counters(40, b);
+    std::vector<std::uint32_t> model(40, 0);
+    for (int step = 0; step < 3000; ++step) {
+      const std::uint64_t i = random.below(40);
+      if (random.below(5) < 3) {
+        ASSERT_EQ(counters.increment(i), model[i] < counters.max());
+        model[i] += model[i] < counters.max();
+      } else {
+        const bool moves = model[i] != 0 && model[i] < counters.max();
+        ASSERT_EQ(counters.decrement(i), moves);
+        model[i] -= moves;
+      }
+      for (std::uint64_t j = 0; j < 40; ++j) ASSERT_EQ(counters.get(j), model[j]);
+    }
+  }
+}
+
 TEST(Bits, CellsThatDoNotFitTheirWordsAreRefused) {
   Cells cells(100, 5);
   EXPECT_TRUE(cells.validate());

@@ -129,6 +129,36 @@ class Cells {
     assert(i < n_);
     return static_cast<std::uint32_t>(load_bits(words_.data(), i * b_, b_));
   }
+  // Cell i in the low bits, and whatever lies behind it above them: for those who combine cells before they mask.
+  // With B = 8 or 16, which requires width() == B, it is one load.
+  template <unsigned B = 0>
+  std::uint64_t peek(std::uint64_t i) const noexcept {
+    assert(i < n_ && (B == 0 || B == b_));
+    const unsigned char* bytes = reinterpret_cast<const unsigned char*>(words_.data());
+    if constexpr (B == 8) {
+      return bytes[i];
+    } else if constexpr (B == 16) {
+      std::uint16_t cell;
+      std::memcpy(&cell, bytes + 2 * i, sizeof cell);
+      return cell;
+    } else {
+      static_assert(B == 0);
+      const std::uint64_t at = i * b_;
+      return load_u64(bytes + (at >> 3)) >> (at & 7);
+    }
+  }
+  // B = 4 requires width() == 4 and saves the multiplication and a shift.
+  template <unsigned B = 0>
+  bool nonzero(std::uint64_t i) const noexcept {
+    assert(i < n_ && (B == 0 || B == b_));
+    if constexpr (B == 4) {
+      const unsigned pair = reinterpret_cast<const unsigned char*>(words_.data())[i >> 1];
+      return (pair & (i % 2 == 0 ? 0x0fu : 0xf0u)) != 0;
+    } else {
+      static_assert(B == 0);
+      return get(i) != 0;
+    }
+  }
   void set(std::uint64_t i, std::uint32_t value) noexcept {
     assert(i < n_ && value <= max());
     store_bits(words_.mutable_data(), i * b_, b_, value);
@@ -137,18 +167,62 @@ class Cells {
     __builtin_prefetch(reinterpret_cast<const unsigned char*>(words_.data()) + ((i * b_) >> 3));
   }
 
-  // Sticky counters: false when the counter is at its maximum (both) or at zero (decrement) and stays there.
+  // Sticky counters: false when the counter is at its maximum (both) or at zero (decrement) and stays there. One load,
+  // one addition that cannot carry out of the cell, one store.
   bool increment(std::uint64_t i) noexcept {
-    const std::uint32_t v = get(i);
-    if (v == max()) return false;
-    set(i, v + 1);
+    assert(i < n_);
+    unsigned char* p = byte_of(i);
+    const unsigned shift = shift_of(i);
+    const std::uint64_t word = load_u64(p);
+    if (((word >> shift) & max()) == max()) return false;
+    store_u64(p, word + (std::uint64_t{1} << shift));
     return true;
   }
   bool decrement(std::uint64_t i) noexcept {
-    const std::uint32_t v = get(i);
+    assert(i < n_);
+    unsigned char* p = byte_of(i);
+    const unsigned shift = shift_of(i);
+    const std::uint64_t word = load_u64(p), v = (word >> shift) & max();
     if (v == max() || v == 0) return false;
-    set(i, v - 1);
+    store_u64(p, word - (std::uint64_t{1} << shift));
     return true;
+  }
+
+  // How many cells are not zero.
+  std::uint64_t count_nonzero() const noexcept {
+    std::uint64_t count = 0;
+    if (b_ == 4) {  // sixteen at a time: the usual counters
+      for (std::uint64_t word : words_) {
+        word |= word >> 2;
+        word |= word >> 1;
+        count += static_cast<std::uint64_t>(std::popcount(word & 0x1111111111111111u));
+      }
+    } else {
+      for (std::uint64_t i = 0; i < n_; ++i) count += get(i) != 0;
+    }
+    return count;
+  }
+
+  // Writes count values to the cells from `first` on, without reading what was there. Requires that first is a
+  // multiple of 64, so that the cells begin with a word of their own; bits above the width are dropped. Cells behind
+  // the last, up to the end of its word, become zero.
+  void write(std::uint64_t first, const std::uint64_t* values, std::uint64_t count) noexcept {
+    assert(first % 64 == 0 && first + count <= n_);
+    std::uint64_t* to = words_.mutable_data() + first / 64 * b_;
+    const std::uint64_t mask = low_mask(b_);
+    std::uint64_t word = 0;
+    unsigned filled = 0;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const std::uint64_t value = values[i] & mask;
+      word |= value << filled;
+      filled += b_;
+      if (filled >= 64) {
+        *to++ = word;
+        filled -= 64;
+        word = filled == 0 ? 0 : value >> (b_ - filled);
+      }
+    }
+    if (filled != 0) *to = word;
   }
 
   template <class Self, class V>
@@ -169,6 +243,17 @@ class Cells {
   }
 
  private:
+  // Where eight bytes with the whole cell begin, and how far up they have it. A cell whose width divides 64 lies in one
+  // word, which never straddles a cache line.
+  bool in_one_word() const noexcept { return (b_ & (b_ - 1)) == 0; }
+  unsigned char* byte_of(std::uint64_t i) noexcept {
+    const std::uint64_t byte = (i * b_) >> 3;
+    return reinterpret_cast<unsigned char*>(words_.mutable_data()) + (in_one_word() ? byte & ~std::uint64_t{7} : byte);
+  }
+  unsigned shift_of(std::uint64_t i) const noexcept {
+    return static_cast<unsigned>((i * b_) & (in_one_word() ? 63 : 7));
+  }
+
   Array<std::uint64_t> words_;
   std::uint64_t n_ = 0;
   std::uint32_t b_ = 0;
