@@ -96,4 +96,15 @@ const FilterType& need_filter(const std::string& name) {
   throw Failure{fmt::format("no filter '{}'; there are {}", name, names)};
 }
 
+std::vector<const FilterType*> need_filters(const std::vector<std::string>& names) {
+  std::vector<const FilterType*> filters;
+  for (const std::string& name : names) {
+    if (name == "all")
+      for (const FilterType& t : filter_types()) filters.push_back(&t);
+    else
+      filters.push_back(&need_filter(name));
+  }
+  return filters;
+}
+
 }  // namespace naysay::cli

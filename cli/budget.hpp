@@ -36,5 +36,7 @@ class Budget {
 
 // Refuses a filter that there is not, and lists those that there are.
 const FilterType& need_filter(const std::string& name);
+// Likewise for a list; "all" stands for all of them.
+std::vector<const FilterType*> need_filters(const std::vector<std::string>& names);
 
 }  // namespace naysay::cli

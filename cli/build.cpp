@@ -77,6 +77,9 @@ void run(const Options& o) {
                : std::vector<Choice>{{&need_filter(o.filter), ""}};
   const std::vector<Param> params = parse_params(o.params);
   if (!choosing) need(choices[0].filter->check_params(o.filter, params));
+  if (o.capacity > 0 && !choices[0].filter->dynamic)
+    throw Failure{
+        fmt::format("--capacity is given, but {} is static; it can never take more keys", choices[0].filter->name)};
   const Hasher hasher = o.hashing.hasher(o.seed);
   if (o.keys == "-" && o.negatives == "-") throw Failure{"--keys and --negatives are both -; only one can be"};
   if (!(o.stranger_share >= 0 && o.stranger_share <= 1))
@@ -103,6 +106,8 @@ void run(const Options& o) {
   bar.clear();
 
   if (choosing) fmt::print(stderr, "naysay: auto takes {}: {}\n", built.filter.type().name, built.why);
+  if (negative_count > 0 && !built.filter.type().claims.uses_negatives)
+    fmt::print(stderr, "naysay: {} makes no use of known negatives\n", built.filter.type().name);
   if (o.verbose)
     for (const Report::Line& line : built.report.lines) fmt::print(stderr, "{}: {}\n", line.name, to_text(line.value));
   if (o.json) {

@@ -27,17 +27,6 @@ struct Options {
   bool nul = false;
 };
 
-std::vector<const FilterType*> asked_filters(const Options& o) {
-  std::vector<const FilterType*> filters;
-  for (const std::string& name : o.filters) {
-    if (name == "all")
-      for (const FilterType& t : filter_types()) filters.push_back(&t);
-    else
-      filters.push_back(&need_filter(name));
-  }
-  return filters;
-}
-
 nlohmann::ordered_json as_json(const Options& o, const Trial& trial, const std::vector<Row>& rows,
                                const std::string& advice) {
   nlohmann::ordered_json j;
@@ -58,7 +47,7 @@ nlohmann::ordered_json as_json(const Options& o, const Trial& trial, const std::
 
 void run(const Options& o) {
   o.budget.check();
-  const auto filters = asked_filters(o);
+  const auto filters = need_filters(o.filters);
   const int pipes = (o.keys == "-") + (o.negatives == "-") + (o.strangers == "-");
   if (pipes > 1) throw Failure{"more than one input is -; only one can be"};
   if (o.json == "-" && o.csv == "-") throw Failure{"--json and --csv are both -; only one can be"};

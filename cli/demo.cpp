@@ -1,11 +1,14 @@
 // naysay demo: a made-up blocklist, every filter, one budget, two sentences. No input needed, under a minute.
 #include <fmt/core.h>
 
+#include <memory>
+
 #include "commands.hpp"
 #include "failure.hpp"
 #include "measure.hpp"
 #include "naysay/workload/generate.hpp"
 #include "naysay/workload/zipf.hpp"
+#include "output.hpp"
 #include "progress.hpp"
 
 namespace naysay::cli {
@@ -29,7 +32,7 @@ std::vector<Digest> urls(std::uint64_t first, std::uint64_t count) {
   return digests;
 }
 
-void run() {
+void run(const std::string& json) {
   const auto blocked = urls(0, kKeys), popular = urls(kKeys, kNegatives), others = urls(kKeys + kNegatives, kStrangers);
   const auto visits = zipf_costs(kNegatives, kSkew, kSeed);
   const Trial trial = make_trial(blocked, popular, visits, others, kSeed);
@@ -53,17 +56,26 @@ void run() {
   }
   bar.clear();
   fmt::print("{}\n{}\n", table_text(rows), advise(rows, Workload{}.stranger_share));
+  if (!json.empty()) {
+    nlohmann::ordered_json all = nlohmann::ordered_json::array();
+    for (const Row& row : rows) all.push_back(to_json(row));
+    Output out(json);
+    out.write(all.dump(2) + "\n");
+    out.finish();
+  }
   refuse_false_negatives(rows);
 }
 
 }  // namespace
 
 void add_demo(CLI::App& app, int&) {
+  auto json = std::make_shared<std::string>();
   CLI::App* c = app.add_subcommand("demo", "compare all filters on a made-up blocklist; takes under a minute");
+  c->add_option("--json", *json, "also write the rows as JSON")->type_name("FILE");
   c->footer(
       "Example:\n"
       "  naysay demo");
-  c->callback([] { run(); });
+  c->callback([json] { run(*json); });
 }
 
 }  // namespace naysay::cli

@@ -5,6 +5,20 @@
 
 namespace naysay::cli {
 
+namespace {
+
+// A number or a truth value as such, anything else as a string.
+nlohmann::ordered_json json_of(const std::vector<Param>& params) {
+  nlohmann::ordered_json j = nlohmann::ordered_json::object();
+  for (const Param& p : params) {
+    auto value = nlohmann::ordered_json::parse(p.value, nullptr, /*allow_exceptions=*/false);
+    j[p.name] = value.is_primitive() && !value.is_discarded() ? value : nlohmann::ordered_json(p.value);
+  }
+  return j;
+}
+
+}  // namespace
+
 std::uint64_t size_bytes(const AnyFilter& f) { return (f.size_bits() + 7) / 8; }
 
 double bits_per_key(const AnyFilter& f) {
@@ -20,23 +34,19 @@ nlohmann::ordered_json number_or_null(double value) {
 }
 
 nlohmann::ordered_json describe(const AnyFilter& f) {
-  nlohmann::ordered_json params = nlohmann::ordered_json::object();
-  for (const Param& p : f.params()) params[p.name] = p.value;
   nlohmann::ordered_json j;
   j["filter"] = f.type().name;
   j["keys"] = f.keys();
   j["bytes"] = size_bytes(f);
   j["bits_per_key"] = number_or_null(bits_per_key(f));
   j["expected_fpr"] = f.expected_fpr();
-  j["params"] = params;
+  j["params"] = json_of(f.params());
   j["hash"] = hash_name(f.hasher());
   if (f.hasher().id == HashId::xxh3) j["hash_seed"] = f.hasher().seed;
   return j;
 }
 
 nlohmann::ordered_json describe(const FilterType& t) {
-  nlohmann::ordered_json params = nlohmann::ordered_json::object();
-  for (const Param& p : t.defaults()) params[p.name] = p.value;
   nlohmann::ordered_json j;
   j["name"] = t.name;
   j["id"] = t.id;
@@ -47,7 +57,7 @@ nlohmann::ordered_json describe(const FilterType& t) {
   j["tunable"] = t.tunable;
   j["uses_negatives"] = t.claims.uses_negatives;
   j["exact_on_negatives"] = t.claims.exact_on_negatives;
-  j["params"] = params;
+  j["params"] = json_of(t.defaults());
   return j;
 }
 

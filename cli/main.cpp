@@ -26,6 +26,7 @@ int main(int argc, char** argv) {
       "A filter is built from keys, one a line (gzip and zstd files too, - is the standard input), and if you have "
       "them\n"
       "from known negatives with costs, key<TAB>cost a line. See naysay COMMAND --help, and begin with: naysay demo");
+  if (argc == 1) return complain("no command is given; see naysay --help, or begin with naysay demo");
   int exit_code = 0;
   cli::add_build(app, exit_code);
   cli::add_query(app, exit_code);
@@ -34,6 +35,7 @@ int main(int argc, char** argv) {
   cli::add_filters(app, exit_code);
   cli::add_generate(app, exit_code);
   cli::add_compare(app, exit_code);
+  cli::add_bench(app, exit_code);
   cli::add_demo(app, exit_code);
   try {
     app.parse(argc, argv);

@@ -3,8 +3,16 @@
 #include "holder.hpp"
 #include "naysay/any_filter.hpp"
 #include "naysay/aware/habf.hpp"
+#include "naysay/aware/taught_ribbon.hpp"
 #include "naysay/aware/weighted_bloom.hpp"
+#include "naysay/classic/binary_fuse.hpp"
+#include "naysay/classic/blocked_bloom.hpp"
 #include "naysay/classic/bloom.hpp"
+#include "naysay/classic/counting_bloom.hpp"
+#include "naysay/classic/cuckoo.hpp"
+#include "naysay/classic/quotient.hpp"
+#include "naysay/classic/ribbon.hpp"
+#include "naysay/classic/xor.hpp"
 
 namespace naysay {
 
@@ -14,9 +22,17 @@ using erased::entry;
 
 constexpr FilterType kFilters[] = {
     entry<Bloom>("bloom", 1),
+    entry<BlockedBloom>("blocked-bloom", 2),
+    entry<CountingBloom>("counting-bloom", 3),
+    entry<Xor>("xor", 4),
+    entry<BinaryFuse>("binary-fuse", 5),
+    entry<Cuckoo>("cuckoo", 6),
+    entry<Quotient>("quotient", 7),
+    entry<Ribbon>("ribbon", 8),
     entry<WeightedBloom>("weighted-bloom", 20),
     entry<Habf>("habf", 21),
     entry<FastHabf>("f-habf", 22),
+    entry<TaughtRibbon>("taught-ribbon", 50),
 };
 
 constexpr bool names_and_ids_are_unique() {

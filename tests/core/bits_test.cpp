@@ -41,6 +41,51 @@ TEST(Bits, ACounterAtItsMaximumIsStickyAndZeroDoesNotGoDown) {
   EXPECT_EQ(counters.get(2), 0u);
 }
 
+TEST(Bits, CellsWrittenAtOnceAreThoseWrittenOneByOne) {
+  for (unsigned b = 1; b <= 32; ++b)
+    for (std::uint64_t n : {1, 63, 64, 65, 200}) {
+      sample::Words random(b * 100 + n);
+      Cells cells(64 + n, b);
+      cells.set(63, cells.max());
+      std::vector<std::uint64_t> values(n);
+      for (auto& v : values) v = random();
+      cells.write(64, values.data(), n);
+      EXPECT_EQ(cells.get(63), cells.max()) << "the cell before the first changed";
+      std::uint64_t not_zero = 1;
+      for (std::uint64_t i = 0; i < n; ++i) {
+        const std::uint64_t cell = values[i] & low_mask(b);
+        ASSERT_EQ(cells.get(64 + i), cell) << b << " bits, cell " << i;
+        ASSERT_EQ(cells.peek(64 + i) & cells.max(), cell);
+        if (b == 8) ASSERT_EQ(cells.peek<8>(64 + i), cell);
+        if (b == 16) ASSERT_EQ(cells.peek<16>(64 + i), cell);
+        if (b == 4) ASSERT_EQ(cells.nonzero<4>(64 + i), cell != 0);
+        ASSERT_EQ(cells.nonzero(64 + i), cell != 0);
+        not_zero += cell != 0;
+      }
+      EXPECT_EQ(cells.count_nonzero(), not_zero) << b << " bits";
+    }
+}
+
+TEST(Bits, CountersOfEveryWidthCountAndLeaveTheirNeighboursAlone) {
+  for (unsigned b = 1; b <= 8; ++b) {
+    sample::Words random(b);
+    Cells counters(40, b);
+    std::vector<std::uint32_t> model(40, 0);
+    for (int step = 0; step < 3000; ++step) {
+      const std::uint64_t i = random.below(40);
+      if (random.below(5) < 3) {
+        ASSERT_EQ(counters.increment(i), model[i] < counters.max());
+        model[i] += model[i] < counters.max();
+      } else {
+        const bool moves = model[i] != 0 && model[i] < counters.max();
+        ASSERT_EQ(counters.decrement(i), moves);
+        model[i] -= moves;
+      }
+      for (std::uint64_t j = 0; j < 40; ++j) ASSERT_EQ(counters.get(j), model[j]);
+    }
+  }
+}
+
 TEST(Bits, CellsThatDoNotFitTheirWordsAreRefused) {
   Cells cells(100, 5);
   EXPECT_TRUE(cells.validate());
@@ -91,6 +136,30 @@ TEST(Bits, RankedBitsNumberTheirOnes) {
       if (model[i]) ASSERT_EQ(ranked.slot(i), ones++) << "bit " << i << " of " << bits;
     }
     EXPECT_EQ(sealed, ones);
+  }
+}
+
+TEST(Bits, PackedFieldsFindTheLowestFieldThatMatches) {
+  sample::Words random(7);
+  for (unsigned b = 1; b <= 32; ++b) {
+    const unsigned count = 64 / b;
+    const PackedFields lanes(b, count);
+    for (int step = 0; step < 500; ++step) {
+      // few different values, so that fields match; garbage above the fields
+      std::uint64_t word = b * count == 64 ? 0 : random() << (b * count);
+      unsigned first = count;
+      const std::uint64_t v = random.below(3) == 0 ? low_mask(b) : random.below(2) & low_mask(b);
+      for (unsigned i = count; i-- > 0;) {
+        const std::uint64_t field = random.below(4) == 0 ? v : random() & low_mask(b);
+        word |= field << (i * b);
+        if (field == v) first = i;
+      }
+      const std::uint64_t found = lanes.matches(word, lanes.repeat(low_mask(b) ^ v));
+      ASSERT_EQ(found != 0, first < count) << b << " bits";
+      if (first < count) {
+        ASSERT_EQ(static_cast<unsigned>(std::countr_zero(found)), first * b + b - 1) << b << " bits";
+      }
+    }
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "sample.hpp"
 
@@ -42,6 +43,29 @@ TEST(Shards, GroupsGiveTheSameAsOnePass) {
   std::uint64_t total = 0;
   for (std::uint64_t c : count) total += c;
   EXPECT_EQ(total, n);
+}
+
+TEST(Shards, AKeySplitByLoKeepsEverythingThatTellsItFromOthersOfItsShard) {
+  const auto keys = sample::numbers(0, 20'000);
+  for (std::uint64_t shards : {1, 3, 64}) {
+    std::vector<std::uint64_t> sizes(shards, 0);
+    std::set<std::pair<std::uint64_t, std::uint64_t>> seen;
+    for_each_shard(
+        keys, shards, 2,
+        [&](std::uint64_t s, std::span<std::uint64_t> words) {
+          static std::mutex one_at_a_time;
+          const std::lock_guard<std::mutex> lock(one_at_a_time);
+          sizes[s] = words.size();
+          for (std::uint64_t word : words) seen.emplace(s, word);
+        },
+        SplitByLo{});
+    EXPECT_EQ(seen.size(), keys.size());
+    EXPECT_EQ(sizes, shard_counts(keys, shards, SplitByLo{}));
+    for (const Digest& d : keys) {
+      const Split to = SplitByLo{}(d, shards);
+      ASSERT_TRUE(seen.count({to.shard, to.word}));
+    }
+  }
 }
 
 TEST(Shards, ParallelForVisitsEveryIndexOnce) {

@@ -46,14 +46,26 @@ inline std::uint64_t load_u64(const void* p) noexcept {
 }
 inline void store_u64(void* p, std::uint64_t x) noexcept { std::memcpy(p, &x, sizeof x); }
 
-// b bits that start at bit `at`. Requires b <= 57 and 8 readable bytes from byte at / 8 on.
-inline std::uint64_t load_bits(const std::uint64_t* words, std::uint64_t at, unsigned b) noexcept {
-  return (load_u64(reinterpret_cast<const unsigned char*>(words) + (at >> 3)) >> (at & 7)) & low_mask(b);
+// b bits that start at bit `at` from p on, which need not be aligned. Requires b <= 57 and 8 readable bytes from byte
+// at / 8 on.
+inline std::uint64_t load_bits(const void* p, std::uint64_t at, unsigned b) noexcept {
+  return (load_u64(static_cast<const unsigned char*>(p) + (at >> 3)) >> (at & 7)) & low_mask(b);
 }
-inline void store_bits(std::uint64_t* words, std::uint64_t at, unsigned b, std::uint64_t value) noexcept {
-  unsigned char* p = reinterpret_cast<unsigned char*>(words) + (at >> 3);
+inline void store_bits(void* p, std::uint64_t at, unsigned b, std::uint64_t value) noexcept {
+  unsigned char* to = static_cast<unsigned char*>(p) + (at >> 3);
   const unsigned shift = static_cast<unsigned>(at & 7);
-  store_u64(p, (load_u64(p) & ~(low_mask(b) << shift)) | (value << shift));
+  store_u64(to, (load_u64(to) & ~(low_mask(b) << shift)) | (value << shift));
+}
+
+// Moves the bits first .. last - 1 of a word one place up (down); bit `first` becomes `in` (bit last - 1 does, moving
+// down). Bits outside of first .. last, last included, stay as they are. Requires first <= last <= 63.
+constexpr std::uint64_t move_bits_up(std::uint64_t word, unsigned first, unsigned last, bool in) noexcept {
+  const std::uint64_t range = low_mask(last + 1) & ~low_mask(first);
+  return (word & ~range) | ((word << 1) & range & ~(std::uint64_t{1} << first)) | (std::uint64_t{in} << first);
+}
+constexpr std::uint64_t move_bits_down(std::uint64_t word, unsigned first, unsigned last, bool in) noexcept {
+  const std::uint64_t range = low_mask(last + 1) & ~low_mask(first);
+  return (word & ~range) | ((word >> 1) & range & ~(std::uint64_t{1} << last)) | (std::uint64_t{in} << last);
 }
 
 // 64 bits that start at bit `at`, across two words. Requires that word at / 64 + 1 exists.
@@ -76,13 +88,36 @@ constexpr unsigned select64(std::uint64_t x, unsigned rank) noexcept {
   return base + static_cast<unsigned>(std::countr_zero(x));
 }
 
+// Equal fields of b bits side by side in a word, from bit 0 on, all compared at once.
+struct PackedFields {
+  std::uint64_t ones = 0;  // the lowest bit of every field
+  std::uint64_t tops = 0;  // the highest bit of every field
+  constexpr PackedFields() = default;
+  constexpr PackedFields(unsigned b, unsigned count) noexcept {
+    assert(b >= 1 && b * count <= 64);
+    for (unsigned i = 0; i < count; ++i) ones |= std::uint64_t{1} << (i * b);
+    tops = ones << (b - 1);
+  }
+  // v in every field. Requires that it fits.
+  constexpr std::uint64_t repeat(std::uint64_t v) const noexcept { return ones * v; }
+  // Where word has v, with not_v = repeat(the complement of v): the top bit of the lowest such field, and perhaps of
+  // higher ones; 0 exactly if no field is v. (Such a field of y is all ones; only there can a carry start, and it only
+  // goes up, so bits above the fields do no harm.)
+  constexpr std::uint64_t matches(std::uint64_t word, std::uint64_t not_v) const noexcept {
+    const std::uint64_t y = word ^ not_v;
+    return ((y + ones) ^ y) & y & tops;
+  }
+};
+
 // n packed cells of b bits, 1 <= b <= 32.
 class Cells {
  public:
   Cells() = default;
   Cells(std::uint64_t n, unsigned b) : words_(words_for(n, b)), n_(n), b_(b) { assert(b >= 1 && b <= 32); }
 
-  static std::uint64_t words_for(std::uint64_t n, unsigned b) noexcept { return n == 0 ? 0 : words_for_bits(n * b) + 1; }
+  static std::uint64_t words_for(std::uint64_t n, unsigned b) noexcept {
+    return n == 0 ? 0 : words_for_bits(n * b) + 1;
+  }
 
   std::uint64_t size() const noexcept { return n_; }
   unsigned width() const noexcept { return b_; }
@@ -94,6 +129,36 @@ class Cells {
     assert(i < n_);
     return static_cast<std::uint32_t>(load_bits(words_.data(), i * b_, b_));
   }
+  // Cell i in the low bits, and whatever lies behind it above them: for those who combine cells before they mask.
+  // With B = 8 or 16, which requires width() == B, it is one load.
+  template <unsigned B = 0>
+  std::uint64_t peek(std::uint64_t i) const noexcept {
+    assert(i < n_ && (B == 0 || B == b_));
+    const unsigned char* bytes = reinterpret_cast<const unsigned char*>(words_.data());
+    if constexpr (B == 8) {
+      return bytes[i];
+    } else if constexpr (B == 16) {
+      std::uint16_t cell;
+      std::memcpy(&cell, bytes + 2 * i, sizeof cell);
+      return cell;
+    } else {
+      static_assert(B == 0);
+      const std::uint64_t at = i * b_;
+      return load_u64(bytes + (at >> 3)) >> (at & 7);
+    }
+  }
+  // B = 4 requires width() == 4 and saves the multiplication and a shift.
+  template <unsigned B = 0>
+  bool nonzero(std::uint64_t i) const noexcept {
+    assert(i < n_ && (B == 0 || B == b_));
+    if constexpr (B == 4) {
+      const unsigned pair = reinterpret_cast<const unsigned char*>(words_.data())[i >> 1];
+      return (pair & (i % 2 == 0 ? 0x0fu : 0xf0u)) != 0;
+    } else {
+      static_assert(B == 0);
+      return get(i) != 0;
+    }
+  }
   void set(std::uint64_t i, std::uint32_t value) noexcept {
     assert(i < n_ && value <= max());
     store_bits(words_.mutable_data(), i * b_, b_, value);
@@ -102,18 +167,62 @@ class Cells {
     __builtin_prefetch(reinterpret_cast<const unsigned char*>(words_.data()) + ((i * b_) >> 3));
   }
 
-  // Sticky counters: false when the counter is at its maximum (both) or at zero (decrement) and stays there.
+  // Sticky counters: false when the counter is at its maximum (both) or at zero (decrement) and stays there. One load,
+  // one addition that cannot carry out of the cell, one store.
   bool increment(std::uint64_t i) noexcept {
-    const std::uint32_t v = get(i);
-    if (v == max()) return false;
-    set(i, v + 1);
+    assert(i < n_);
+    unsigned char* p = byte_of(i);
+    const unsigned shift = shift_of(i);
+    const std::uint64_t word = load_u64(p);
+    if (((word >> shift) & max()) == max()) return false;
+    store_u64(p, word + (std::uint64_t{1} << shift));
     return true;
   }
   bool decrement(std::uint64_t i) noexcept {
-    const std::uint32_t v = get(i);
+    assert(i < n_);
+    unsigned char* p = byte_of(i);
+    const unsigned shift = shift_of(i);
+    const std::uint64_t word = load_u64(p), v = (word >> shift) & max();
     if (v == max() || v == 0) return false;
-    set(i, v - 1);
+    store_u64(p, word - (std::uint64_t{1} << shift));
     return true;
+  }
+
+  // How many cells are not zero.
+  std::uint64_t count_nonzero() const noexcept {
+    std::uint64_t count = 0;
+    if (b_ == 4) {  // sixteen at a time: the usual counters
+      for (std::uint64_t word : words_) {
+        word |= word >> 2;
+        word |= word >> 1;
+        count += static_cast<std::uint64_t>(std::popcount(word & 0x1111111111111111u));
+      }
+    } else {
+      for (std::uint64_t i = 0; i < n_; ++i) count += get(i) != 0;
+    }
+    return count;
+  }
+
+  // Writes count values to the cells from `first` on, without reading what was there. Requires that first is a
+  // multiple of 64, so that the cells begin with a word of their own; bits above the width are dropped. Cells behind
+  // the last, up to the end of its word, become zero.
+  void write(std::uint64_t first, const std::uint64_t* values, std::uint64_t count) noexcept {
+    assert(first % 64 == 0 && first + count <= n_);
+    std::uint64_t* to = words_.mutable_data() + first / 64 * b_;
+    const std::uint64_t mask = low_mask(b_);
+    std::uint64_t word = 0;
+    unsigned filled = 0;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const std::uint64_t value = values[i] & mask;
+      word |= value << filled;
+      filled += b_;
+      if (filled >= 64) {
+        *to++ = word;
+        filled -= 64;
+        word = filled == 0 ? 0 : value >> (b_ - filled);
+      }
+    }
+    if (filled != 0) *to = word;
   }
 
   template <class Self, class V>
@@ -128,12 +237,23 @@ class Cells {
                  ? Result<Ok>(Ok{})
                  : Error{Errc::corrupt, "cells: width is " + std::to_string(b_) + " bits; it must be 1 to 32"};
     if (n_ > (std::uint64_t{1} << 58) || words_.size() != words_for(n_, b_))
-      return Error{Errc::corrupt, "cells: " + std::to_string(n_) + " cells of " + std::to_string(b_) + " bits do not make " +
-                                      std::to_string(words_.size()) + " words"};
+      return Error{Errc::corrupt, "cells: " + std::to_string(n_) + " cells of " + std::to_string(b_) +
+                                      " bits do not make " + std::to_string(words_.size()) + " words"};
     return Ok{};
   }
 
  private:
+  // Where eight bytes with the whole cell begin, and how far up they have it. A cell whose width divides 64 lies in one
+  // word, which never straddles a cache line.
+  bool in_one_word() const noexcept { return (b_ & (b_ - 1)) == 0; }
+  unsigned char* byte_of(std::uint64_t i) noexcept {
+    const std::uint64_t byte = (i * b_) >> 3;
+    return reinterpret_cast<unsigned char*>(words_.mutable_data()) + (in_one_word() ? byte & ~std::uint64_t{7} : byte);
+  }
+  unsigned shift_of(std::uint64_t i) const noexcept {
+    return static_cast<unsigned>((i * b_) & (in_one_word() ? 63 : 7));
+  }
+
   Array<std::uint64_t> words_;
   std::uint64_t n_ = 0;
   std::uint32_t b_ = 0;

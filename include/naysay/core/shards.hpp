@@ -1,25 +1,31 @@
 // Shards: static filters that are solved (xor, fuse, ribbon) are solved in pieces that fit a cache.
 //
-//   digest.hi --fast_range--> shard           digest.lo --> everything inside the shard
+//   split by hi     hi --fast_range--> shard            lo --> everything inside the shard
+//   split by lo     lo * shards: the high word is the shard, the low word is for everything inside it, and hi is left
+//                   alone; cheaper to ask, and enough hash for structures that need at most 50 bits inside a shard
 //
 //   keys    |a c b a d c ...|      one pass counts, then a few passes gather
 //              v   v
-//   group   |a a a ...|c c ...|    the shards of one group, their keys' lo words side by side
+//   group   |a a a ...|c c ...|    the shards of one group, the words of their keys side by side
 //              |         |
 //             body(a)  body(c)     on any number of threads, each shard on its own
 //
-// Because a shard sees only lo, two keys with the same lo in one shard are the same key to the filter.
+// Because a shard sees only that word, two keys with the same word in one shard are the same key to the filter.
 //
-// Promises   body(shard, los) is called exactly once for every shard, empty ones included; los belongs to body and
+// Promises   body(shard, words) is called exactly once for every shard, empty ones included; words belongs to body and
 //            may be reordered; each shard's keys come in the order of the input, for any number of threads.
-// Cost       8 bytes of scratch per key of the largest group: all keys at once up to kGroupKeys, a third of them
-//            beyond, which is three sequential passes over the digests and under 3 bytes a key.
+// Cost       8 bytes of scratch per key of the largest group: all keys at once up to kGroupKeys, a quarter of them
+//            beyond, which is a few sequential passes over the digests and 2 bytes a key.
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "naysay/core/filter.hpp"
@@ -29,37 +35,106 @@ namespace naysay {
 
 inline std::uint64_t shard_of(Digest d, std::uint64_t shards) noexcept { return fast_range(d.hi, shards); }
 
-inline constexpr std::uint64_t kGroupKeys = std::uint64_t{1} << 22;
+// Where a key goes, and the word its shard sees of it.
+struct Split {
+  std::uint64_t shard, word;
+};
+struct SplitByHi {
+  Split operator()(Digest d, std::uint64_t shards) const noexcept { return {shard_of(d, shards), d.lo}; }
+};
+struct SplitByLo {
+  Split operator()(Digest d, std::uint64_t shards) const noexcept {
+    const unsigned __int128 product = static_cast<unsigned __int128>(d.lo) * shards;
+    return {static_cast<std::uint64_t>(product >> 64), static_cast<std::uint64_t>(product)};
+  }
+};
 
-// Calls body(shard, std::span<std::uint64_t> los). Requires shards >= 1.
-template <class Body>
-void for_each_shard(std::span<const Digest> keys, std::uint64_t shards, unsigned threads, Body&& body) {
-  std::vector<std::uint64_t> start(shards + 1, 0);  // within its group
-  for (const Digest& d : keys) ++start[shard_of(d, shards) + 1];
-  const std::uint64_t limit = std::max<std::uint64_t>(kGroupKeys, divide_up(keys.size(), 3));
-  // for_overwrite: pages that a small last group never touches are never made
-  std::unique_ptr<std::uint64_t[]> scratch;
-  std::uint64_t scratch_size = 0;
+inline constexpr std::uint64_t kGroupKeys = std::uint64_t{1} << 21;
+inline constexpr std::uint64_t kGroups = 4;
+
+// How many keys each shard has, copies of one key counted, for filters that plan their shards before they solve them.
+// Requires shards >= 1.
+template <class SplitBy = SplitByHi>
+std::vector<std::uint64_t> shard_counts(std::span<const Digest> keys, std::uint64_t shards, SplitBy split = {}) {
+  if (shards == 1) return {keys.size()};
+  std::vector<std::uint64_t> counts(shards, 0);
+  for (const Digest& d : keys) ++counts[split(d, shards).shard];
+  return counts;
+}
+
+// The words of the keys of a few neighbouring shards, side by side.
+class GatheredShards {
+ public:
+  // Shards first .. last - 1. Requires counts = shard_counts(keys, counts.size(), split).
+  template <class SplitBy = SplitByHi>
+  void gather(std::span<const Digest> keys, std::span<const std::uint64_t> counts, std::uint64_t first,
+              std::uint64_t last, SplitBy split = {}) {
+    first_ = first;
+    offset_.assign(last - first + 1, 0);
+    for (std::uint64_t s = first; s < last; ++s) offset_[s - first + 1] = offset_[s - first] + counts[s];
+    if (size_ < offset_.back()) {
+      words_.reset();
+      words_ = std::make_unique_for_overwrite<std::uint64_t[]>(offset_.back());  // pages never touched are never made
+      size_ = offset_.back();
+    }
+    std::vector<std::uint64_t> fill(offset_.begin(), offset_.end() - 1);
+    for (const Digest& d : keys) {
+      const Split to = split(d, counts.size());
+      const std::uint64_t s = to.shard - first;  // wraps for shards before the first
+      if (s < last - first) words_[fill[s]++] = to.word;
+    }
+  }
+  std::span<std::uint64_t> operator[](std::uint64_t shard) noexcept {
+    return {words_.get() + offset_[shard - first_], words_.get() + offset_[shard - first_ + 1]};
+  }
+
+ private:
+  std::unique_ptr<std::uint64_t[]> words_;
+  std::vector<std::uint64_t> offset_;
+  std::uint64_t size_ = 0, first_ = 0;
+};
+
+// Calls body(shard, std::span<std::uint64_t> words). Requires counts = shard_counts(keys, counts.size(), split).
+template <class Body, class SplitBy = SplitByHi>
+void for_each_shard(std::span<const Digest> keys, std::span<const std::uint64_t> counts, unsigned threads, Body&& body,
+                    SplitBy split = {}) {
+  const std::uint64_t shards = counts.size();
+  const std::uint64_t limit = std::max<std::uint64_t>(kGroupKeys, divide_up(keys.size(), kGroups));
+  GatheredShards group;
   for (std::uint64_t first = 0; first < shards;) {
     std::uint64_t last = first, total = 0;
-    while (last < shards && (last == first || total + start[last + 1] <= limit)) total += start[++last];
-    std::vector<std::uint64_t> offset(last - first + 1, 0);
-    for (std::uint64_t s = first; s < last; ++s) offset[s - first + 1] = offset[s - first] + start[s + 1];
-    if (scratch_size < total) {
-      scratch.reset();
-      scratch = std::make_unique_for_overwrite<std::uint64_t[]>(total);
-      scratch_size = total;
-    }
-    std::vector<std::uint64_t> fill(offset.begin(), offset.end() - 1);
-    for (const Digest& d : keys) {
-      const std::uint64_t s = shard_of(d, shards) - first;  // wraps for shards before the group
-      if (s < last - first) scratch[fill[s]++] = d.lo;
-    }
-    parallel_for(last - first, threads, [&](std::uint64_t s) {
-      body(first + s, std::span<std::uint64_t>(scratch.get() + offset[s], scratch.get() + offset[s + 1]));
-    });
+    while (last < shards && (last == first || total + counts[last] <= limit)) total += counts[last++];
+    group.gather(keys, counts, first, last, split);
+    parallel_for(last - first, threads, [&](std::uint64_t s) { body(first + s, group[first + s]); });
     first = last;
   }
 }
+// The same for those who need no counts. Requires shards >= 1.
+template <class Body, class SplitBy = SplitByHi>
+void for_each_shard(std::span<const Digest> keys, std::uint64_t shards, unsigned threads, Body&& body,
+                    SplitBy split = {}) {
+  for_each_shard(keys, std::span<const std::uint64_t>(shard_counts(keys, shards, split)), threads, body, split);
+}
+
+// Tells a workload's progress how many shards are done: from any thread, one call at a time.
+class ShardsDone {
+ public:
+  ShardsDone(const Workload& w, std::string_view stage, std::uint64_t shards) : w_(w), stage_(stage), shards_(shards) {}
+  void one_more() {
+    const std::uint64_t done = done_.fetch_add(1, std::memory_order_relaxed) + 1;
+    if (!w_.progress || (done % kTellShards != 0 && done != shards_)) return;
+    const std::lock_guard lock(telling_);
+    w_.tell(stage_, done, shards_);
+  }
+
+ private:
+  static constexpr std::uint64_t kTellShards = 256;
+
+  const Workload& w_;
+  std::string_view stage_;
+  std::uint64_t shards_;
+  std::atomic<std::uint64_t> done_{0};
+  std::mutex telling_;
+};
 
 }  // namespace naysay

@@ -43,6 +43,9 @@ inline constexpr std::array<std::string_view, 64> kWords = {
 inline constexpr std::array<std::string_view, 8> kEndings = {".com", ".net", ".org", ".info",
                                                              ".de",  ".fr",  ".io",  ".co.uk"};
 
+// A bijection of i for every seed. + 1: mix64(0) is 0, and the first key of seed 0 would look like no other.
+constexpr std::uint64_t scramble(std::uint64_t i, std::uint64_t seed) noexcept { return mix64(i ^ mix64(seed + 1)); }
+
 inline void append_number(std::string& out, std::uint64_t number, int base) {
   char digits[20];
   out.append(digits, std::to_chars(digits, digits + sizeof digits, number, base).ptr);
@@ -52,12 +55,12 @@ inline void append_number(std::string& out, std::uint64_t number, int base) {
 
 inline void integer_key(std::uint64_t i, std::uint64_t seed, std::string& out) {
   out.clear();
-  generate_detail::append_number(out, mix64(i ^ mix64(seed)), 10);
+  generate_detail::append_number(out, generate_detail::scramble(i, seed), 10);
 }
 
 inline void url_key(std::uint64_t i, std::uint64_t seed, std::string& out) {
   using namespace generate_detail;
-  const std::uint64_t id = mix64(i ^ mix64(seed));
+  const std::uint64_t id = scramble(i, seed);
   Random random(id);
   const auto word = [&] { return kWords[random.below(kWords.size())]; };
   out.assign(random.below(4) == 0 ? "http://" : "https://");

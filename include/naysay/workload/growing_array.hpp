@@ -6,7 +6,7 @@
 //
 // Promises   at most sizeof(T) bytes of memory per element and a few pages, at any moment of its growth (with a C
 //            library whose realloc remaps, as glibc and musl do). std::vector needs three times that.
-// Source     the 100 million keys of tests/cli/memory_test.cpp
+// Source     the build of ten million keys in tests/cli/slow_test.cpp
 #pragma once
 
 #include <cassert>

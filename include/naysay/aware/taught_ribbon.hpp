@@ -1,0 +1,403 @@
+// TaughtRibbon: a ribbon that refuses every known negative, in the space and at the speed of a plain one.
+//
+//   keys ----------+--> shards --TaughtShard--> main planes ---------------------------> "no"
+//   negatives -----+                |               | yes
+//                                   | left over     v
+//                                   +----------> exact plane (only if planned) -------> "no" | "maybe"
+//
+// Known negatives take the slots that a ribbon has to spare anyway (aware/taught_shard.hpp says how). If there are too
+// many of them for that, one plane of its own is added that has a slot for every key and for every negative which the
+// main planes accept; it is read only after they said yes, so a negative never pays for it. The planner
+// (theory/teach.hpp) chooses: planes, slack, width, which negatives to teach, and whether the exact plane is worth it.
+//
+//   design    here
+//   p         planes of main_: mixed over the shards, as in Ribbon
+//   x         slack: RibbonPlanes::Place::slots less keys
+//   lambda    negatives per key
+//
+// Promises   never denies a key. Refuses every known negative that is not a key when the plan says so, at the default
+//            budget for one negative per key with room to spare; otherwise refuses the costliest. Says in its report
+//            what is left over, and what the rest costs.
+// Does not   treat a key that is also named as a negative as anything but a key; they are counted as contradictions.
+// Cost       build: one elimination a key, about 10 row additions and p reads a negative; each group of shards holds its
+//            keys (8 bytes) and negatives (16 bytes), and what the main planes accept is kept (16 bytes each) for the exact
+//            plane. query: the plain ribbon's; a key reads the exact plane too, if there is one.
+// Source     section 6a of our design notes; the limit is in theory/teach.hpp.
+//
+// Streaming: negatives come from a NegativeSource. It is read once as a whole (costs only), and then asked for the
+// negatives of one range of digest.hi after the other, each range once and in ascending order. A source that keeps its
+// negatives in files cut by the top bits of hi never holds more than a range of them, and neither does the build: ranges
+// are sized so that at most kGroupNegatives negatives are expected in one.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "naysay/aware/taught_shard.hpp"
+#include "naysay/classic/ribbon_planes.hpp"
+#include "naysay/classic/ribbon_shard.hpp"
+#include "naysay/core/filter.hpp"
+#include "naysay/core/shards.hpp"
+#include "naysay/theory/teach.hpp"
+
+namespace naysay {
+
+// Where known negatives come from.
+struct NegativeSource {
+  using Take = std::function<void(std::span<const Digest> negatives, std::span<const float> costs)>;
+
+  // Calls take with pieces that hold every negative with first <= hi <= last; others may be among them. costs may be
+  // empty: each costs 1. The same calls give the same pieces in the same order.
+  std::function<void(std::uint64_t first, std::uint64_t last, const Take& take)> read;
+
+  static NegativeSource of(const Workload& w) {
+    return {[&w](std::uint64_t, std::uint64_t, const Take& take) { take(w.negatives, w.costs); }};
+  }
+};
+
+class TaughtRibbon {
+ public:
+  struct Params {
+    double bits_per_key = 10;
+    std::uint32_t width = 0;  // 64: queries read less; 128: fewer slots; 0: the planner's choice
+
+    template <class Self, class V>
+    static void fields(Self& self, V& visit) {
+      visit("bits_per_key", self.bits_per_key);
+      visit("width", self.width);
+    }
+  };
+
+  static constexpr Claims kClaims = {
+      .about = "refuses every known negative in the space and time of a plain ribbon; static",
+      .uses_negatives = true,
+      .exact_on_negatives = true,
+      .fixed_bits = 4608 + 256,  // a Ribbon's, and the header of the second planes
+  };
+
+  static double bits_per_key(double fpr) { return RibbonSizes(64, RibbonFit::quick).bits_per_key(RibbonSizes::planes_for(fpr)); }
+  static Params params_for(double fpr) { return {.bits_per_key = bits_per_key(fpr), .width = 64}; }
+
+  static Result<TaughtRibbon> build(const Workload& w, const Params& p) { return build(w, p, NegativeSource::of(w)); }
+
+  // With negatives from elsewhere: w.negatives and w.costs are not looked at.
+  static Result<TaughtRibbon> build(const Workload& w, const Params& p, const NegativeSource& negatives) {
+    if (p.width != 0 && p.width != 64 && p.width != 128)
+      return Error{Errc::invalid_argument,
+                   "taught-ribbon: width is " + std::to_string(p.width) + "; it must be 64 or 128, or 0 for the planner's choice"};
+    teach::CostCurve::Counter counter;
+    negatives.read(0, UINT64_MAX, [&](std::span<const Digest> some, std::span<const float> costs) {
+      for (std::size_t i = 0; i < some.size(); ++i) counter.add(costs.empty() ? 1.0f : costs[i]);
+    });
+    const teach::CostCurve costs(counter);
+    const auto plan = teach::plan({.keys = static_cast<double>(w.keys.size()),
+                                   .bits_per_key = p.bits_per_key,
+                                   .stranger_share = w.stranger_share,
+                                   .width = p.width},
+                                  costs);
+    return plan.width == 64 ? build_as<64>(w, p, negatives, costs, plan) : build_as<128>(w, p, negatives, costs, plan);
+  }
+
+  bool may_contain(Digest d) const noexcept {
+    return (main_.is_absent() || main_.may_contain(d)) && (exact_.is_absent() || exact_.may_contain(d));
+  }
+  void may_contain(std::span<const Digest> keys, std::uint8_t* out) const noexcept {
+    if (main_.is_absent()) return exact_.may_contain(keys, out);
+    main_.may_contain(keys, out);
+    if (!exact_.is_absent()) ask_again(keys, out);
+  }
+
+  double expected_fpr() const noexcept { return main_.expected_fpr() * exact_.expected_fpr(); }
+  std::uint64_t size_bits() const noexcept { return bits_of_fields(*this); }
+
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit("main", self.main_);
+    visit("exact", self.exact_);
+  }
+  Result<Ok> validate() const {
+    if (main_.is_absent() && exact_.is_absent())
+      return Error{Errc::corrupt, "taught-ribbon: it has no shards; there must be at least one"};
+    if (auto ok = main_.validate("taught-ribbon"); !ok) return ok;
+    return exact_.validate("taught-ribbon");
+  }
+
+ private:
+  template <unsigned width>
+  class Builder;
+  template <unsigned width>
+  static Result<TaughtRibbon> build_as(const Workload& w, const Params& p, const NegativeSource& negatives,
+                                       const teach::CostCurve& costs, const teach::Plan& plan) {
+    return Builder<width>(w, p, negatives, costs, plan).build();
+  }
+
+  // Of those that the main planes accept, gathered so that their windows are fetched together.
+  void ask_again(std::span<const Digest> keys, std::uint8_t* out) const noexcept {
+    constexpr std::size_t kSome = 256;
+    std::array<Digest, kSome> some;
+    std::array<std::size_t, kSome> where;
+    std::array<std::uint8_t, kSome> answer;
+    std::size_t count = 0;
+    const auto ask = [&] {
+      exact_.may_contain(std::span(some).first(count), answer.data());
+      for (std::size_t i = 0; i < count; ++i) out[where[i]] = answer[i];
+      count = 0;
+    };
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      if (!out[i]) continue;
+      some[count] = keys[i];
+      where[count++] = i;
+      if (count == kSome) ask();
+    }
+    ask();
+  }
+
+  RibbonPlanes main_;
+  RibbonPlanes exact_;
+};
+
+static_assert(TunableFilter<TaughtRibbon> && BatchFilter<TaughtRibbon>);
+
+// What build() holds while it runs.
+template <unsigned width>
+class TaughtRibbon::Builder {
+ public:
+  Builder(const Workload& w, const Params& p, const NegativeSource& negatives, const teach::CostCurve& costs, const teach::Plan& plan)
+      : w_(w), negatives_(negatives), costs_(costs), plan_(plan), params_(p), keys_(static_cast<double>(w.keys.size())) {}
+
+  Result<TaughtRibbon> build() {
+    const bool has_main = !plan_.exact || plan_.planes > 0;
+    const double equations = 1 + plan_.exact_slots;  // of the exact plane, for each key
+    if (has_main) {
+      shards_ = sizes_.shards(w_.keys.size());
+      parts_ = plan_.exact ? static_cast<std::uint64_t>(std::max(1.0, std::round(equations))) : 1;
+    } else {
+      shards_ = sizes_.shards(static_cast<std::uint64_t>(keys_ * equations));
+    }
+    counts_ = shard_counts(w_.keys, shards_);
+    left_.resize(shards_);
+    if (has_main)
+      if (auto ok = place_main(); !ok) return std::move(ok).error();
+    teach_main();
+    if (plan_.exact) {
+      if (auto ok = place_exact(); !ok) return std::move(ok).error();
+      solve_exact();
+    }
+    if (failed_ != 0)
+      return Error{Errc::build_failed, "taught-ribbon: " + std::to_string(failed_) + " shards have no solution; are the digests well mixed?"};
+    report();
+    return std::move(f_);
+  }
+
+ private:
+  static constexpr std::uint64_t kGroupNegatives = std::uint64_t{1} << 26;  // 1 GiB of them
+  static constexpr unsigned kPatience = 16;  // seeds for a shard that should be complete; 8 were enough in all trials
+
+  double budget() const noexcept { return params_.bits_per_key * keys_; }
+  std::uint32_t first_seed(std::uint64_t shard) const noexcept { return static_cast<std::uint32_t>(mix64(w_.seed ^ shard) % kRibbonSeeds); }
+  static std::uint32_t capped(double slots) noexcept {
+    return static_cast<std::uint32_t>(std::min(slots, double{RibbonPlanes::kMaxSlots - 64}));
+  }
+  Error out_of_budget() const {
+    return {Errc::out_of_budget, "taught-ribbon: " + to_text(params_.bits_per_key) + " bits per key buy no plane; give at least " +
+                                     to_text(sizes_.bits_per_key(1))};
+  }
+
+  Result<Ok> place_main() {
+    std::vector<std::uint32_t> sizes(shards_);
+    for (std::uint64_t s = 0; s < shards_; ++s) {
+      const auto slack = std::ceil(plan_.slack * static_cast<double>(counts_[s]));
+      sizes[s] = capped(static_cast<double>(sizes_.slots(counts_[s])) + slack);
+    }
+    auto mix = RibbonPlanes::fit(sizes, budget(), double{kClaims.fixed_bits}, plan_.planes);
+    if (plan_.exact) {
+      mix.planes = static_cast<unsigned>(plan_.planes);
+      mix.rich = static_cast<std::uint64_t>((plan_.planes - mix.planes) * static_cast<double>(shards_) + 1e-6);
+    }
+    if (mix == RibbonPlanes::Mix{}) return out_of_budget();
+    f_.main_ = RibbonPlanes(width, mix, sizes);
+    return Ok{};
+  }
+
+  // Group by group: its negatives are read, its keys gathered, its shards taught.
+  void teach_main() {
+    const std::uint64_t all = w_.keys.size() + static_cast<std::uint64_t>(costs_.count());
+    const std::uint64_t limit = std::max(kGroupKeys, std::min(divide_up(all, 3), kGroupNegatives));
+    const auto step = static_cast<std::uint64_t>(static_cast<double>(limit) / static_cast<double>(std::max(all, limit)) * static_cast<double>(shards_));
+    ShardsDone done(w_, "taught-ribbon: teaching shards", shards_);
+    std::vector<std::uint8_t> seeds(shards_);
+    GatheredShards keys;
+    for (std::uint64_t first = 0, last; first < shards_; first = last) {
+      last = std::min(shards_, first + std::max<std::uint64_t>(step, 1));
+      for_each_negative(first, last, [&](Digest d, float cost) {
+        const std::uint64_t s = shard_of(d, shards_), part = shard_of(d, shards_ * parts_) - s * parts_;
+        if (s - first < last - first) left_[s].push_back({d.lo, cost, static_cast<std::uint32_t>(part)});
+      });
+      keys.gather(w_.keys, counts_, first, last);
+      parallel_for(last - first, w_.threads, [&](std::uint64_t i) {
+        seeds[first + i] = teach_shard(first + i, keys[first + i]);
+        done.one_more();
+      });
+    }
+    if (!f_.main_.is_absent())
+      for (std::uint64_t s = 0; s < shards_; ++s) f_.main_.set_seed(s, seeds[s]);
+  }
+
+  template <class Body>
+  void for_each_negative(std::uint64_t first, std::uint64_t last, Body body) {
+    // The smallest hi whose shard is s.
+    const auto begin = [&](std::uint64_t s) {
+      const auto shifted = static_cast<unsigned __int128>(s) << 64;
+      return (shifted + shards_ - 1) / shards_;
+    };
+    negatives_.read(static_cast<std::uint64_t>(begin(first)), static_cast<std::uint64_t>(begin(last) - 1),
+                    [&](std::span<const Digest> some, std::span<const float> costs) {
+                      for (std::size_t i = 0; i < some.size(); ++i) body(some[i], costs.empty() ? 1.0f : costs[i]);
+                    });
+  }
+
+  // Teaches left_[s] to the shard and keeps of it, costliest first, what the shard still accepts. Returns the seed.
+  std::uint8_t teach_shard(std::uint64_t s, std::span<const std::uint64_t> keys) {
+    auto& left = left_[s];
+    if (!left.empty()) {
+      const KeySet set(keys);
+      contradictions_ += std::erase_if(left, [&](const KnownNegative& x) { return set.contains(x.lo); });
+      if (!std::is_sorted(left.begin(), left.end(), costlier)) std::stable_sort(left.begin(), left.end(), costlier);
+    }
+    if (f_.main_.is_absent()) return 0;
+    TaughtShard<width> shard(f_.main_.place(s));
+    if (!shard.build(keys, left, first_seed(s), plan_.complete && !plan_.exact ? kPatience : 1)) {
+      ++failed_;
+      return 0;
+    }
+    retried_ += shard.tries() - 1;
+    f_.main_.put(s, shard.blocks());
+    std::vector<KnownNegative> kept;
+    kept.reserve(shard.left().size());
+    for (std::uint32_t i : shard.left()) kept.push_back(left[i]);
+    left.swap(kept);
+    return static_cast<std::uint8_t>(shard.seed());
+  }
+  static bool costlier(const KnownNegative& a, const KnownNegative& b) noexcept { return a.cost > b.cost; }
+
+  // Sizes the exact plane for all that is left, or for the costliest of it that fit.
+  Result<Ok> place_exact() {
+    part_counts_ = shard_counts(w_.keys, shards_ * parts_);
+    const double room = budget() - static_cast<double>(f_.size_bits() + RibbonPlanes::table_bits(part_counts_.size()) + 64);
+    chosen_.resize(shards_);
+    std::uint64_t all = 0;
+    for (const auto& left : left_) all += left.size();
+    double wanted = static_cast<double>(all);
+    for (;;) {
+      choose(static_cast<std::uint64_t>(wanted));
+      const auto sizes = exact_sizes();
+      double slots = 0;
+      for (std::uint32_t size : sizes) slots += size;
+      if (slots <= room) {
+        f_.exact_ = RibbonPlanes(width, {1, 0}, sizes);
+        return Ok{};
+      }
+      if (wanted < 1) return out_of_budget();
+      wanted = std::max(0.0, wanted - std::max(1.0, (slots - room) / sizes_.slots_per_key()));
+    }
+  }
+
+  // chosen_[s]: how many of left_[s], which is sorted, belong to the `count` costliest of all. At the same cost every
+  // shard gives the same share, rounded down.
+  void choose(std::uint64_t count) {
+    std::vector<float> costs;
+    for (const auto& left : left_)
+      for (const KnownNegative& x : left) costs.push_back(x.cost);
+    for (std::uint64_t s = 0; s < shards_; ++s) chosen_[s] = count == 0 ? 0 : left_[s].size();
+    if (count == 0 || count >= costs.size()) return;
+    const auto nth = costs.begin() + static_cast<std::ptrdiff_t>(count);
+    std::nth_element(costs.begin(), nth, costs.end(), std::greater<>());
+    const float least = *nth;
+    std::uint64_t above = 0, same = 0;
+    for (float cost : costs) above += cost > least, same += cost == least;
+    const double share = static_cast<double>(count - above) / static_cast<double>(same);
+    for (std::uint64_t s = 0; s < shards_; ++s) {
+      const auto [from, to] = std::equal_range(left_[s].begin(), left_[s].end(), KnownNegative{0, least, 0}, costlier);
+      chosen_[s] = static_cast<std::uint64_t>(from - left_[s].begin()) + static_cast<std::uint64_t>(share * static_cast<double>(to - from));
+    }
+  }
+  std::vector<std::uint32_t> exact_sizes() const {
+    std::vector<std::uint64_t> equations(part_counts_);
+    for (std::uint64_t s = 0; s < shards_; ++s)
+      for (std::uint64_t i = 0; i < chosen_[s]; ++i) ++equations[s * parts_ + left_[s][i].part];
+    std::vector<std::uint32_t> sizes(equations.size());
+    for (std::uint64_t i = 0; i < sizes.size(); ++i) sizes[i] = capped(static_cast<double>(sizes_.slots(equations[i])));
+    return sizes;
+  }
+
+  void solve_exact() {
+    std::vector<std::uint8_t> seeds(part_counts_.size());
+    std::vector<std::vector<KnownNegative>> still(part_counts_.size());
+    ShardsDone done(w_, "taught-ribbon: solving the exact plane", part_counts_.size());
+    for_each_shard(w_.keys, part_counts_, w_.threads, [&](std::uint64_t i, std::span<std::uint64_t> keys) {
+      const std::uint64_t s = i / parts_, part = i % parts_;
+      std::vector<std::uint64_t> others;
+      for (std::uint64_t j = 0; j < chosen_[s]; ++j)
+        if (left_[s][j].part == part) others.push_back(left_[s][j].lo);
+      RibbonShard<width> shard(f_.exact_.place(i));
+      while (!shard.build(keys, others, first_seed(~i))) {
+        retried_ += shard.tries();
+        if (others.empty()) return void(++failed_);
+        others.resize(others.size() - divide_up(others.size(), 4));  // no seed of all: without the cheapest, then
+      }
+      retried_ += shard.tries() - 1;
+      f_.exact_.put(i, shard.blocks());
+      seeds[i] = static_cast<std::uint8_t>(shard.seed());
+      for (const KnownNegative& x : left_[s])
+        if (x.part == part && shard.accepts(x.lo)) still[i].push_back(x);
+      done.one_more();
+    });
+    for (std::uint64_t i = 0; i < seeds.size(); ++i) f_.exact_.set_seed(i, seeds[i]);
+    left_ = std::move(still);
+  }
+
+  void report() const {
+    double left = 0, cost = 0;
+    for (const auto& shard : left_)
+      for (const KnownNegative& x : shard) left += 1, cost += x.cost;
+    const auto contradictions = static_cast<double>(contradictions_);
+    const double known = costs_.count() - contradictions;
+    w_.say("width", width);
+    w_.say("shards", static_cast<double>(shards_));
+    w_.say("shards retried", static_cast<double>(retried_));
+    w_.say("planes", f_.main_.is_absent() ? 0 : f_.main_.mean_planes());
+    w_.say("exact plane", plan_.exact);
+    w_.say("known negatives", known);
+    w_.say("known negatives refused", known - left);
+    w_.say("left over", left);
+    w_.say("left over cost share", costs_.total() > 0 ? cost / costs_.total() : 0);
+    w_.say("contradictions", contradictions);
+    w_.say("planned known cost share", plan_.known);
+    w_.say("planned stranger fpr", plan_.stranger_fpr);
+    w_.say("planned wfpr", plan_.wfpr);
+    const double limit = keys_ * teach::limit_bits_per_key(keys_, known, f_.expected_fpr());
+    w_.say("space over the limit", limit > 0 ? static_cast<double>(f_.size_bits()) / limit : 0);
+  }
+
+  const Workload& w_;
+  const NegativeSource& negatives_;
+  const teach::CostCurve& costs_;
+  const teach::Plan plan_;
+  const RibbonSizes sizes_ = plan_.sizes();
+  const Params params_;
+  const double keys_;
+
+  TaughtRibbon f_;
+  std::uint64_t shards_ = 1, parts_ = 1;             // the exact plane has parts_ shards for each of the main planes'
+  std::vector<std::uint64_t> counts_, part_counts_;  // keys
+  std::vector<std::vector<KnownNegative>> left_;     // by shard: what is not refused yet
+  std::vector<std::uint64_t> chosen_;                // of them, for the exact plane
+  std::atomic<std::uint64_t> retried_{0}, failed_{0}, contradictions_{0};
+};
+
+}  // namespace naysay

@@ -1,0 +1,149 @@
+// CountingBloom: a Bloom filter with a small counter in the place of each bit, so that keys may leave again.
+//
+//   key --> h0 h1 h2         counter   0 2 0 0 1 0 15 0 1 0 ...    insert: k counters up; erase: k counters down
+//            |  |  +---------------------------------^             "maybe" if all k are above 0
+//            |  +--------------------------^
+//            +--------------------^             ^ sticky: full, it never moves again
+//
+//   paper     here
+//   m         counters_.size(): any number
+//   c         counter_bits: 4 in the paper, 2 to 16 here
+//   k         k_: by default the best for bits_per_key / counter_bits counters a key
+//   h_i       the i-th value of HashWalk, reduced to [0, m)
+//
+// Promises   never denies a key that was inserted more often than erased, as long as only keys that are in are erased:
+//            a counter at its maximum is sticky, because nobody knows how many keys it stands for. Erasing what
+//            may_contain denies returns false and changes nothing.
+// Does not   notice the erasure of a stranger that it takes for a key: that may lose other keys. Forget what a sticky
+//            counter once held. Refuse to grow full.
+// Cost       counter_bits times the space of a Bloom filter; k random cache lines for each operation.
+// Source     L. Fan, P. Cao, J. Almeida, A. Broder: Summary Cache, IEEE/ACM Transactions on Networking 8(3), 2000: four
+//            bits suffice, any of m counters reaches 16 with probability at most 1.37e-15 m.
+#pragma once
+
+#include <cmath>
+
+#include "naysay/core/cpu.hpp"
+#include "naysay/core/filter.hpp"
+#include "naysay/core/scatter.hpp"
+#include "naysay/theory/rates.hpp"
+
+namespace naysay {
+
+class CountingBloom {
+ public:
+  struct Params {
+    double bits_per_key = 40;
+    std::uint32_t counter_bits = 4;
+    std::uint32_t k = 0;  // 0: the best for bits_per_key / counter_bits
+
+    template <class Self, class V>
+    static void fields(Self& self, V& visit) {
+      visit("bits_per_key", self.bits_per_key);
+      visit("counter_bits", self.counter_bits);
+      visit("k", self.k);
+    }
+  };
+
+  static constexpr Claims kClaims = {
+      .about = "a Bloom filter that can erase: simple and quick, at four times the space",
+  };
+
+  static double bits_per_key(double fpr) { return rates::bloom_bits_per_key(fpr) * Params{}.counter_bits; }
+  static Params params_for(double fpr) { return {.bits_per_key = bits_per_key(fpr)}; }
+
+  static Result<CountingBloom> build(const Workload& w, const Params& p) {
+    if (p.k > kMaxK)
+      return Error{Errc::invalid_argument,
+                   "counting-bloom: k is " + std::to_string(p.k) + "; it must be at most 64, or 0 for the best"};
+    if (p.counter_bits < kMinBits || p.counter_bits > kMaxBits)
+      return Error{Errc::invalid_argument,
+                   "counting-bloom: counter_bits is " + std::to_string(p.counter_bits) + "; it must be 2 to 16"};
+    CountingBloom f;
+    f.counters_ = Cells(budget_bits(p.bits_per_key, w.room()) / p.counter_bits, p.counter_bits);
+    f.k_ = p.k != 0 ? p.k : rates::bloom_best_k(p.bits_per_key / p.counter_bits);
+    simd() >= Simd::avx2 ? f.fill_bmi2(w) : f.fill(w);
+    return f;
+  }
+
+  bool insert(Digest d) noexcept {
+    HashWalk walk(d);
+    for (std::uint32_t i = 0; i < k_; ++i) counters_.increment(position(walk));
+    return true;
+  }
+
+  bool erase(Digest d) noexcept {
+    if (!may_contain(d)) return false;
+    HashWalk walk(d);
+    for (std::uint32_t i = 0; i < k_; ++i) counters_.decrement(position(walk));
+    return true;
+  }
+
+  bool may_contain(Digest d) const noexcept { return counters_.width() == 4 ? ask<4>(d) : ask<0>(d); }
+
+  // From the counters that are not zero, so that duplicates, later inserts and erasures are counted as they are.
+  double expected_fpr() const noexcept {
+    const double m = static_cast<double>(counters_.size());
+    return m == 0 ? 0.0 : std::pow(static_cast<double>(counters_.count_nonzero()) / m, k_);
+  }
+  std::uint64_t size_bits() const noexcept { return bits_of_fields(*this); }
+
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit("k", self.k_);
+    visit("counters", self.counters_);
+  }
+  Result<Ok> validate() const {
+    if (k_ < 1 || k_ > kMaxK)
+      return Error{Errc::corrupt, "counting-bloom: k is " + std::to_string(k_) + "; it must be 1 to 64"};
+    if (counters_.size() == 0 || counters_.width() < kMinBits || counters_.width() > kMaxBits)
+      return Error{Errc::corrupt, "counting-bloom: there are " + std::to_string(counters_.size()) + " counters of " +
+                                      std::to_string(counters_.width()) + " bits; some of 2 to 16 bits are needed"};
+    return counters_.validate();
+  }
+
+ private:
+  static constexpr std::uint32_t kMaxK = 64;
+  static constexpr std::uint32_t kMinBits = 2, kMaxBits = 16;  // one bit would be sticky at once
+  static constexpr std::uint32_t kGroup = 3;                   // as in Bloom
+
+  // One body, compiled twice: a variable shift is three operations on a plain x86-64 and one with BMI2.
+  [[gnu::always_inline]] void fill(const Workload& w) {
+    Scatter count(counters_.size(), counters_.width(), [this](std::uint64_t i) { counters_.increment(i); });
+    for (std::size_t i = 0; i < w.keys.size(); ++i) {
+      if (i % kTellEvery == 0) w.tell("counting-bloom: counting", i, w.keys.size());
+      if (!count.pays()) {
+        insert(w.keys[i]);
+        continue;
+      }
+      HashWalk walk(w.keys[i]);
+      for (std::uint32_t j = 0; j < k_; ++j) count(position(walk));
+    }
+    count.finish();
+  }
+  NAYSAY_TARGET(NAYSAY_AVX2) void fill_bmi2(const Workload& w) { fill(w); }
+
+  template <unsigned B>  // 4: the usual width, with cheaper addresses; 0: any
+  bool ask(Digest d) const noexcept {
+    HashWalk walk(d);
+    std::uint32_t left = k_;
+    if (left >= kGroup) {
+      bool all = true;
+      for (std::uint32_t i = 0; i < kGroup; ++i) all &= counters_.nonzero<B>(position(walk));
+      if (!all) return false;
+      left -= kGroup;
+    }
+    for (; left > 0; --left)
+      if (!counters_.nonzero<B>(position(walk))) return false;
+    return true;
+  }
+
+  std::uint64_t position(HashWalk& walk) const noexcept { return fast_range(walk.next(), counters_.size()); }
+
+  Cells counters_;
+  std::uint32_t k_ = 0;
+};
+
+static_assert(ErasableFilter<CountingBloom> && TunableFilter<CountingBloom>);
+
+}  // namespace naysay

@@ -1,0 +1,391 @@
+// Cuckoo: a table of short fingerprints. Each key has two buckets of four slots and its fingerprint is in one of them;
+// when both are full, others are moved to their other bucket.
+//
+//   bucket    0             i1            i2            m - 1
+//          +---------+   +---------+   +---------+   +---------+
+//          | 7 . . . |   | 3 9 4 9 |   | 5 . . . |   | 2 8 . . |      4 slots of b bits, packed; . is an empty slot
+//          +---------+   +---------+   +---------+   +---------+
+//                              ^------------^
+//                 i2 = (pairing(4) - i1) mod m,  i1 = (pairing(4) - i2) mod m
+//
+// Fan et al. take i2 = i1 xor hash(f), which needs a power of two. The difference above is an involution for any m.
+// With m even and pairing(f) odd a key's two buckets always differ: one is even, the other odd.
+//
+//   paper       here
+//   f, fp       fingerprint: 0 .. 2^b - 2, from the low half of digest.lo; the bucket comes from its high half
+//   b (slots)   kSlots = 4
+//   m           buckets_: any even number
+//   MaxNumKicks kMaxNodes: the path is found breadth first before anything moves, so a refused insert changes nothing
+//
+// Equal fingerprints in the same two buckets are *copies*: of one key, or of two keys that the filter cannot tell
+// apart. Seven copies are counted. Eight fill both buckets and mean "eight or more": further inserts succeed and change
+// nothing, and erase changes nothing either, because nobody knows how many keys the eight stand for.
+//
+// build() takes keys that repeat. It stores every copy if it can. If the copies cannot all be placed (a key has only
+// two buckets, so a set in which every key comes three times does not pack to 0.95), every distinct key is stored once,
+// and from then on erase leaves the last copy of anything where it is: it may stand for a copy that was not
+// stored. So there is no false negative, but what was erased may still be answered "maybe". keeps_last() tells.
+//
+// Promises   never denies a key that was built from or inserted and not erased as often as that. Takes the capacity it
+//            was built for if its keys are distinct, at load 0.95 and kSpareSlots (see there how surely). An insert
+//            that returns false has changed nothing.
+// Does not   count copies beyond seven; notice that a key which was never inserted is erased, if it takes it for one.
+// Cost       query and erase: two cache lines, independent of each other. Insert and build: the same, and the buckets
+// of
+//            a search once both are full. Refusing a key in a full table: kMaxNodes buckets.
+// Source     B. Fan, D. Andersen, M. Kaminsky, M. Mitzenmacher: Cuckoo Filter, 2014, sections 3 and 4.
+#pragma once
+
+#include <algorithm>
+#include <array>
+
+#include "naysay/core/filter.hpp"
+#include "naysay/core/shards.hpp"
+#include "naysay/theory/cuckoo_rates.hpp"
+
+namespace naysay {
+
+class Cuckoo {
+ public:
+  struct Params {
+    double bits_per_key = 13;  // 12-bit fingerprints
+
+    template <class Self, class V>
+    static void fields(Self& self, V& visit) {
+      visit("bits_per_key", self.bits_per_key);
+    }
+  };
+
+  static constexpr Claims kClaims = {
+      .about = "keys may come and go; two reads a query; best below a rate of 0.3 %",
+      .fixed_bits = 2048,  // kSpareSlots and the rounding to two buckets at 32 bits a slot, one spare word, the fields
+  };
+
+  static double bits_per_key(double fpr) { return rates::cuckoo_bits_per_key(fpr); }
+  static Params params_for(double fpr) { return {.bits_per_key = bits_per_key(fpr)}; }
+
+  static Result<Cuckoo> build(const Workload& w, const Params& p) {
+    Cuckoo f;
+    f.b_ = rates::cuckoo_width(p.bits_per_key);
+    if (f.b_ == 0)
+      return Error{Errc::out_of_budget, "cuckoo: bits_per_key is " + to_text(p.bits_per_key) +
+                                            "; 4-bit fingerprints, the shortest, need " +
+                                            to_text(rates::kCuckooNarrowest / rates::kCuckooLoad)};
+    // What the width leaves of the budget becomes free slots: a lower rate and quicker inserts.
+    const double needed = static_cast<double>(w.room()) / rates::kCuckooLoad + kSpareSlots;
+    const double slots = std::max(needed, static_cast<double>(budget_bits(p.bits_per_key, w.room())) / f.b_);
+    if (slots > static_cast<double>(kMaxBuckets) * kSlots - 2 * kSlots)
+      return Error{Errc::invalid_argument, "cuckoo: " + to_text(w.room()) + " keys at " + to_text(p.bits_per_key) +
+                                               " bits each need " + to_text(slots) +
+                                               " slots; at most 2^34 can be told apart"};
+    f.buckets_ = 2 * divide_up(static_cast<std::uint64_t>(std::ceil(slots)), 2 * kSlots);
+    f.restart(w.seed);
+    if (f.insert_all(w)) return f;
+    for (std::uint64_t attempt = 1; attempt <= kAttempts; ++attempt) {
+      f.restart(w.seed + attempt);
+      if (f.insert_distinct(w)) return f;
+    }
+    return Error{Errc::build_failed, "cuckoo: " + to_text(std::uint64_t{w.keys.size()}) + " keys found no place in " +
+                                         to_text(f.buckets_) + " buckets; more bits_per_key would help"};
+  }
+
+  bool insert(Digest d) noexcept {
+    const Place at = place(d);
+    for (std::uint64_t bucket : {at.first, at.second})
+      if (const int slot = find(bucket, empty()); slot >= 0) {
+        put(bucket, slot, at.fingerprint);
+        return true;
+      }
+    return saturated(at) || make_room(at);
+  }
+
+  bool erase(Digest d) noexcept {
+    const Place at = place(d);
+    for (std::uint64_t bucket : {at.first, at.second})
+      if (const int slot = find(bucket, at.fingerprint); slot >= 0) {
+        if (saturated(at)) return true;
+        put(bucket, slot, empty());
+        if (keeps_last_ && !test(at)) put(bucket, slot, at.fingerprint);
+        return true;
+      }
+    return false;
+  }
+
+  // True if build() could not store every copy of the keys, so that erase leaves last copies (see the top of the file).
+  bool keeps_last() const noexcept { return keeps_last_; }
+  unsigned width() const noexcept { return b_; }
+  std::uint64_t slots() const noexcept { return buckets_ * kSlots; }
+
+  struct Place {
+    std::uint64_t first, second;
+    std::uint32_t fingerprint;
+  };
+  // Arithmetic and two prefetches; a bucket that straddles two cache lines is prefetched by its first byte.
+  Place probe(Digest d) const noexcept {
+    const Place at = place(d);
+    __builtin_prefetch(bytes(at.first));
+    __builtin_prefetch(bytes(at.second));
+    return at;
+  }
+  bool test(Place at) const noexcept {
+    return for_width([&](auto width) { return test<width>(at); });
+  }
+  bool may_contain(Digest d) const noexcept {
+    return for_width([&](auto width) { return test<width>(place<width>(d)); });
+  }
+
+  // Exact: a stranger is a bucket and a fingerprint, each as likely as any other; this counts those that are accepted.
+  // A fingerprint in a bucket makes two of them so, unless its copy in the other bucket does already. Of more than
+  // kSample buckets, every so many are looked at.
+  double expected_fpr() const noexcept {
+    if (buckets_ == 0) return 0;
+    const std::uint64_t step = buckets_ <= kSample ? 1 : (buckets_ / kSample) | 1;
+    std::uint64_t asked = 0, accepted = 0;
+    for (std::uint64_t bucket = 0; bucket < buckets_; bucket += step, ++asked) {
+      std::uint32_t seen[kSlots];
+      for (unsigned slot = 0; slot < kSlots; ++slot) {
+        const std::uint32_t f = seen[slot] = get(bucket, static_cast<int>(slot * b_));
+        if (f == empty() || std::find(seen, seen + slot, f) != seen + slot) continue;
+        accepted += find(partner(bucket, f), f) >= 0 ? 1 : 2;
+      }
+    }
+    return static_cast<double>(accepted) / (static_cast<double>(asked) * static_cast<double>(low_mask(b_)));
+  }
+  std::uint64_t size_bits() const noexcept { return bits_of_fields(*this); }
+
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit("b", self.b_);
+    visit("keeps_last", self.keeps_last_);
+    visit("buckets", self.buckets_);
+    visit("pairing", self.pairing_);
+    visit("words", self.words_);
+  }
+  Result<Ok> validate() const {
+    if (b_ < rates::kCuckooNarrowest || b_ > rates::kCuckooWidest)
+      return Error{Errc::corrupt, "cuckoo: the fingerprint has " + to_text(b_) + " bits; it must have 4 to 32"};
+    if (buckets_ < 2 || buckets_ % 2 != 0 || buckets_ > kMaxBuckets || words_.size() != words_for(buckets_, b_))
+      return Error{Errc::corrupt, "cuckoo: " + to_text(words_.size()) + " words do not hold " + to_text(buckets_) +
+                                      " buckets of " + to_text(4 * b_) + " bits, an even number of them"};
+    return Ok{};
+  }
+
+ private:
+  static constexpr unsigned kSlots = 4;
+  static constexpr unsigned kNarrow = 16;  // up to here a bucket fits a word; beyond, half a bucket does
+  static constexpr std::uint64_t kMaxBuckets = std::uint64_t{1}
+                                               << 32;  // bucket and fingerprint share the 64 bits of lo
+  // Small tables are uneven. With 32 slots more than 0.95 asks for, key by key, none of 100,000 tables of 8 bits and 60
+  // keys stopped short of its capacity, and 3 of 360,000 of 4 bits and 10 to 300 keys; with 16 more, 9 of 180,000 did.
+  static constexpr unsigned kSpareSlots = 32;
+  static constexpr unsigned kMaxNodes = 2048;  // with 1024, 4-bit tables of 1e6 keys reached 0.965; with 8192, 0.975
+  static constexpr std::uint64_t kAttempts = 16;
+  static constexpr std::uint64_t kSample = std::uint64_t{1} << 18;
+  static constexpr auto kLanes = [] {
+    std::array<PackedFields, rates::kCuckooWidest + 1> lanes{};
+    for (unsigned b = rates::kCuckooNarrowest; b <= rates::kCuckooWidest; ++b)
+      lanes[b] = PackedFields(b, b <= kNarrow ? 4 : 2);
+    return lanes;
+  }();
+
+  // The fingerprint that no key has. A slot holds the complement of its fingerprint, so that a slot of zeros is empty,
+  // and so that comparing needs one instruction less (PackedFields::matches).
+  std::uint32_t empty() const noexcept { return static_cast<std::uint32_t>(low_mask(b_)); }
+
+  // One spare word, so that the 8 bytes from the start of the last bucket, or of its second half, can be read.
+  static std::uint64_t words_for(std::uint64_t buckets, unsigned b) noexcept {
+    return words_for_bits(buckets * kSlots * b) + 1;
+  }
+
+  void restart(std::uint64_t seed) {
+    choose_pairing(seed);
+    keeps_last_ = false;
+    words_ = Array<std::uint64_t>(words_for(buckets_, b_));
+  }
+  // Any multiplier will do if fingerprints are many. Of a few, two may come to share their partners, and then such a
+  // table stops short of 0.95 (4 bits, 1000 keys: one of 700 did): of 16 multipliers the one with most partners is
+  // taken.
+  void choose_pairing(std::uint64_t seed) {
+    constexpr unsigned kFew = 6;
+    std::uint64_t best = 0;
+    std::size_t most = 0;
+    for (std::uint64_t i = 1; i <= (b_ <= kFew ? 16 : 1); ++i) {
+      pairing_ = mix64(16 * seed + i);
+      std::uint64_t partners[1 << kFew];
+      const std::uint32_t many = std::min<std::uint32_t>(empty(), 1 << kFew);
+      for (std::uint32_t f = 0; f < many; ++f) partners[f] = partner(0, f);
+      std::sort(partners, partners + many);
+      const auto distinct = static_cast<std::size_t>(std::unique(partners, partners + many) - partners);
+      if (distinct > most) most = distinct, best = pairing_;
+    }
+    pairing_ = best;
+  }
+  bool insert_all(const Workload& w) {
+    for (std::size_t i = 0; i < w.keys.size(); ++i) {
+      if (i % kTellEvery == 0) w.tell("cuckoo: placing fingerprints", i, w.keys.size());
+      if (i + kAhead < w.keys.size()) probe(w.keys[i + kAhead]);
+      if (!insert(w.keys[i])) return false;
+    }
+    return true;
+  }
+  // Shards only to find the keys that repeat: a shard's are sorted. Only lo is needed to insert a key.
+  bool insert_distinct(const Workload& w) {
+    bool placed = true;
+    std::uint64_t distinct = 0;
+    for_each_shard(w.keys, divide_up(w.keys.size(), kShardKeys), 1, [&](std::uint64_t, std::span<std::uint64_t> los) {
+      std::sort(los.begin(), los.end());
+      const auto end = std::unique(los.begin(), los.end());
+      distinct += static_cast<std::uint64_t>(end - los.begin());
+      for (auto lo = los.begin(); placed && lo != end; ++lo) placed = insert({*lo, 0});
+    });
+    keeps_last_ = distinct < w.keys.size();
+    if (placed && keeps_last_) w.say("repeated keys stored once", static_cast<double>(w.keys.size() - distinct));
+    return placed;
+  }
+  static constexpr std::uint64_t kShardKeys = 1 << 14;  // 128 KiB: sorted within the second-level cache
+
+  // Queries are compiled for the widths whose buckets begin at whole bytes of a power-of-two or lea-friendly size, and
+  // once for all others (B = 0: the width is b_).
+  template <class Ask>
+  bool for_width(Ask ask) const noexcept {
+    if (b_ == 8) [[likely]]
+      return ask(std::integral_constant<unsigned, 8>{});
+    if (b_ == 12) [[likely]]
+      return ask(std::integral_constant<unsigned, 12>{});
+    if (b_ == 16) [[likely]]
+      return ask(std::integral_constant<unsigned, 16>{});
+    return ask(std::integral_constant<unsigned, 0>{});
+  }
+  template <unsigned B>
+  std::uint64_t width_or() const noexcept {
+    return B != 0 ? B : b_;
+  }
+  template <unsigned B = 0>
+  Place place(Digest d) const noexcept {
+    const auto low = static_cast<std::uint32_t>(d.lo);
+    const auto f = static_cast<std::uint32_t>((low * ((std::uint64_t{1} << width_or<B>()) - 1)) >> 32);
+    const std::uint64_t first = fast_range(d.lo, buckets_);
+    return {first, partner(first, f), f};
+  }
+  template <unsigned B>
+  bool test(Place at) const noexcept {
+    const PackedFields& lanes = kLanes[width_or<B>()];
+    const std::uint64_t f = lanes.repeat(at.fingerprint);
+    if (width_or<B>() <= kNarrow)
+      return (lanes.matches(four<B>(at.first), f) | lanes.matches(four<B>(at.second), f)) != 0;
+    std::uint64_t found = 0;
+    for (std::uint64_t bucket : {at.first, at.second})
+      for (unsigned half : {0u, 1u}) found |= lanes.matches(two(bucket, half), f);
+    return found != 0;
+  }
+  // pairing(f) is an odd number less than buckets_, by two products. With one, the numbers would be multiples of one
+  // step: two moves from a bucket would reach only 2^b others in place of 4^b, and narrow tables stop short of 0.95.
+  std::uint64_t partner(std::uint64_t bucket, std::uint32_t f) const noexcept {
+    const std::uint64_t x = f * pairing_;
+    const std::uint64_t sum = ((x * (x >> 32) >> 32) * buckets_ >> 32) | 1;
+    const auto other = static_cast<std::int64_t>(sum - bucket);
+    return static_cast<std::uint64_t>(other < 0 ? other + static_cast<std::int64_t>(buckets_) : other);
+  }
+
+  // A bucket is 4 b bits: it begins at a whole byte, or, every other one if b is odd, in the middle of one.
+  template <unsigned B = 0>
+  const unsigned char* bytes(std::uint64_t bucket) const noexcept {
+    return reinterpret_cast<const unsigned char*>(words_.data()) + (B != 0 ? bucket * (B / 2) : bucket * b_ / 2);
+  }
+  // The four slots of a bucket, from bit 0 on. Requires b_ <= kNarrow.
+  template <unsigned B = 0>
+  std::uint64_t four(std::uint64_t bucket) const noexcept {
+    static_assert(B % 2 == 0);
+    return B != 0 ? load_u64(bytes<B>(bucket)) : load_u64(bytes(bucket)) >> (bucket * b_ % 2 * 4);
+  }
+  // Two slots of a bucket, from bit 0 on.
+  std::uint64_t two(std::uint64_t bucket, unsigned half) const noexcept {
+    return load_window(words_.data(), (bucket * kSlots + 2 * half) * b_);
+  }
+  // The first bit, within its bucket, of the first slot that holds f, or -1.
+  int find(std::uint64_t bucket, std::uint32_t f) const noexcept {
+    const PackedFields& lanes = kLanes[b_];
+    const std::uint64_t all = lanes.repeat(f);
+    const int top = static_cast<int>(b_) - 1;
+    if (b_ <= kNarrow) {
+      const std::uint64_t found = lanes.matches(four(bucket), all);
+      return found == 0 ? -1 : std::countr_zero(found) - top;
+    }
+    for (unsigned half : {0u, 1u})
+      if (const std::uint64_t found = lanes.matches(two(bucket, half), all); found != 0)
+        return static_cast<int>(2 * half * b_) + std::countr_zero(found) - top;
+    return -1;
+  }
+  std::uint32_t get(std::uint64_t bucket, int bit) const noexcept {
+    return empty() ^
+           static_cast<std::uint32_t>(load_bits(words_.data(), bucket * kSlots * b_ + static_cast<unsigned>(bit), b_));
+  }
+  void put(std::uint64_t bucket, int bit, std::uint32_t f) noexcept {
+    store_bits(words_.mutable_data(), bucket * kSlots * b_ + static_cast<unsigned>(bit), b_, f ^ empty());
+  }
+  bool saturated(Place at) const noexcept {
+    for (std::uint64_t bucket : {at.first, at.second})
+      for (unsigned slot = 0; slot < kSlots; ++slot)
+        if (get(bucket, static_cast<int>(slot * b_)) != at.fingerprint) return false;
+    return true;
+  }
+
+  // Both buckets are full: finds the shortest chain of moves that ends in an empty slot, then moves along it from its
+  // end. No bucket is on a shortest chain twice, so that no move disturbs an earlier one. A random walk would move
+  // before it knows, and takes longer chains. False, and nothing moved, if the first kMaxNodes buckets reached are
+  // full.
+  bool make_room(Place at) noexcept {
+    struct Node {
+      std::uint32_t bucket;
+      std::uint16_t parent;
+      std::uint16_t bit;  // of the slot in the parent bucket whose fingerprint has this as its other bucket
+    };
+    Node nodes[kMaxNodes];
+    nodes[0] = {static_cast<std::uint32_t>(at.first), 0, 0};
+    nodes[1] = {static_cast<std::uint32_t>(at.second), 1, 0};
+    unsigned reached = 2;
+    // In a small table, full, the same buckets would come again and again; in a large one hardly any does.
+    const bool small = buckets_ <= kMaxNodes;
+    std::uint64_t seen[kMaxNodes / 64];
+    if (small) {
+      std::fill(std::begin(seen), std::end(seen), 0);
+      set_bit(seen, at.first);
+      set_bit(seen, at.second);
+    }
+    for (unsigned i = 0; i < reached; ++i) {
+      for (unsigned slot = 0; slot < kSlots; ++slot) {
+        int bit = static_cast<int>(slot * b_);
+        const std::uint32_t f = get(nodes[i].bucket, bit);
+        std::uint64_t to = partner(nodes[i].bucket, f);
+        int gap = find(to, empty());
+        if (gap < 0) {
+          if (reached == kMaxNodes || (small ? test_bit(seen, to) : to == nodes[nodes[i].parent].bucket)) continue;
+          nodes[reached++] = {static_cast<std::uint32_t>(to), static_cast<std::uint16_t>(i),
+                              static_cast<std::uint16_t>(bit)};
+          if (small) set_bit(seen, to);
+          continue;
+        }
+        for (unsigned j = i;; j = nodes[j].parent) {
+          put(to, gap, get(nodes[j].bucket, bit));
+          to = nodes[j].bucket;
+          gap = bit;
+          if (nodes[j].parent == j) break;
+          bit = nodes[j].bit;
+        }
+        put(to, gap, at.fingerprint);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  Array<std::uint64_t> words_;
+  std::uint64_t buckets_ = 0;
+  std::uint64_t pairing_ = 0;  // the multiplier behind partner(); another one is another table
+  std::uint32_t b_ = 0;        // bits of a fingerprint
+  bool keeps_last_ = false;
+};
+
+static_assert(ErasableFilter<Cuckoo> && TunableFilter<Cuckoo> && ProbedFilter<Cuckoo>);
+
+}  // namespace naysay

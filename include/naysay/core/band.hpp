@@ -1,0 +1,286 @@
+// Band: solves linear equations over GF(2) whose ones lie within w neighbouring columns.
+//
+//   slot          0 1 2 3 4 5 6 7 8        an equation starts at a slot and has w coefficients, the first a 1
+//   row 1           1 . 1 1                its start is free: it becomes row 1
+//   b               1 1 . 1                starts at 1 too: row 1 is added, the sum starts further right ...
+//   b + row 1         1 1 .                ... and becomes row 2
+//   free slots    0     3 4 ...            rows without an equation: any bit will do there
+//
+// Adding equations (Gaussian elimination on the fly) leaves at most one row per slot, so the slots follow from the
+// last to the first, each from the w - 1 behind it. The right-hand side is one bit for each plane; one elimination
+// serves all planes. The order of the equations changes the rows, but neither which slots are free nor the solution.
+//
+// The solution is written interleaved, 64 slots of each plane side by side:
+//
+//   block 0: plane 0, slots 0..63 | plane 1, slots 0..63 | ...    block 1: plane 0, slots 64..127 | ...
+//
+//   paper     here
+//   w         w: 64 or 128
+//   m         slots()
+//   s(x)      Equation::start
+//   c(x)      Equation::coefficients
+//   b(x)      Equation::bits, bit j for plane j
+//
+// Promises   after add() says placed or implied, every solution written satisfies that equation in every plane that
+//            was asked about; the same equations and free bits give the same words with every instruction set.
+// Cost       about 10 row additions an equation for w = 64, 26 for w = 128 (in a band that is nearly full); several
+//            equations are under way at once, because each is a chain of dependent reads.
+// Source     Dillinger, Walzer: Ribbon filter: practically smaller than Bloom and Xor, 2021, sections 2 and 3.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cassert>
+#include <cstdint>
+#include <vector>
+
+#include "naysay/core/bits.hpp"
+#include "naysay/core/cpu.hpp"
+
+#if NAYSAY_X86
+#include <immintrin.h>
+#endif
+
+namespace naysay {
+
+template <unsigned w>
+struct Coefficients {
+  static_assert(w == 64 || w == 128);
+  std::array<std::uint64_t, w / 64> word = {};
+
+  // The same w coefficients, `shift` (less than 64) columns further right: one word more.
+  std::array<std::uint64_t, w / 64 + 1> shifted(unsigned shift) const noexcept {
+    std::array<std::uint64_t, w / 64 + 1> out;
+    out[0] = word[0] << shift;
+    if constexpr (w == 128) out[1] = (word[1] << shift) | ((word[0] >> 1) >> (63 - shift));
+    out[w / 64] = (word[w / 64 - 1] >> 1) >> (63 - shift);
+    return out;
+  }
+  bool is_zero() const noexcept {
+    std::uint64_t any = 0;
+    for (std::uint64_t x : word) any |= x;
+    return any == 0;
+  }
+  void add(const Coefficients& other) noexcept {
+    for (unsigned i = 0; i < w / 64; ++i) word[i] ^= other.word[i];
+  }
+  // Drops the zeros in front and returns how many there were. Requires !is_zero().
+  unsigned drop_zeros() noexcept {
+    if constexpr (w == 64) {
+      const auto zeros = static_cast<unsigned>(std::countr_zero(word[0]));
+      word[0] >>= zeros;
+      return zeros;
+    } else {
+      if (word[0] == 0) [[unlikely]] {
+        const auto zeros = static_cast<unsigned>(std::countr_zero(word[1]));
+        word = {word[1] >> zeros, 0};
+        return 64 + zeros;
+      }
+      const auto zeros = static_cast<unsigned>(std::countr_zero(word[0]));
+      word[0] = (word[0] >> zeros) | ((word[1] << 1) << (63 - zeros));
+      word[1] >>= zeros;
+      return zeros;
+    }
+  }
+};
+
+template <unsigned w>
+struct Equation {
+  Coefficients<w> coefficients;  // the first is 1
+  std::uint32_t start;           // start + w <= slots
+  std::uint32_t bits;            // the right-hand side, bit j for plane j
+};
+
+template <unsigned w>
+class Band {
+ public:
+  enum class Fate : std::uint8_t {
+    placed,   // it took a free slot
+    implied,  // it is a sum of earlier equations, and their bits agree
+    refused,  // it is a sum of earlier equations, and their bits do not agree; nothing has changed
+  };
+  struct Added {
+    Fate fate;
+    std::uint32_t slot;  // that was taken, if placed
+  };
+
+  // Forgets everything. Requires slots >= w.
+  void reset(std::uint32_t slots) {
+    assert(slots >= w);
+    rows_.assign(slots, {});
+    bits_.assign(slots, 0);
+  }
+  std::uint32_t slots() const noexcept { return static_cast<std::uint32_t>(rows_.size()); }
+  bool is_free(std::uint32_t slot) const noexcept { return rows_[slot].word[0] == 0; }
+  std::uint32_t free_slots() const noexcept {
+    std::uint32_t count = 0;
+    for (const auto& row : rows_) count += row.word[0] == 0;
+    return count;
+  }
+
+  // Planes outside `planes` (a mask) are not looked at when bits are compared.
+  Added add(Equation<w> e, std::uint32_t planes) noexcept {
+    while (true) {
+      if (is_free(e.start)) {
+        rows_[e.start] = e.coefficients;
+        bits_[e.start] = e.bits;
+        return {Fate::placed, e.start};
+      }
+      if (!reduce(e)) return {(e.bits & planes) == 0 ? Fate::implied : Fate::refused, 0};
+    }
+  }
+
+  // Adds equation(0) .. equation(count - 1). False as soon as one is refused; some others may be in by then.
+  template <class Make>
+  bool add_all(std::uint32_t count, std::uint32_t planes, const Make& equation) noexcept {
+#if NAYSAY_X86
+    if (simd() >= Simd::avx2) return add_all_bmi(count, planes, equation);
+#endif
+    return add_all_body(count, planes, equation);
+  }
+
+  // What a free slot will be: bit j for plane j.
+  void set_free(std::uint32_t slot, std::uint32_t bits) noexcept {
+    assert(is_free(slot));
+    bits_[slot] = bits;
+  }
+  // Makes a slot that add() took free again, as if that equation had not come. Requires that it was the last one
+  // placed, or that all placed after it are taken back too.
+  void take_back(std::uint32_t slot, std::uint32_t bits) noexcept {
+    rows_[slot] = {};
+    bits_[slot] = bits;
+  }
+  std::uint32_t bits(std::uint32_t slot) const noexcept { return bits_[slot]; }
+
+  // Writes planes first .. first + count - 1 of the solution into blocks of `stride` words. Slot 0 is bit `phase`
+  // (less than 64) of the first block; bits before it and behind the last slot are written as 0.
+  // Requires words_for_bits(phase + slots()) * stride words at out, of which plane j takes the word j - first.
+  void solve(unsigned first, unsigned count, unsigned phase, unsigned stride, std::uint64_t* out) const noexcept {
+    for (unsigned done = 0; done < count;) {
+      const unsigned left = count - done;
+#if NAYSAY_X86
+      if (simd() == Simd::avx512 && left > 1) {
+        const unsigned now = left < 8 ? left : 8;
+        solve_avx512(first + done, now, phase, stride, out + done);
+        done += now;
+        continue;
+      }
+      if (simd() >= Simd::avx2) {
+        const unsigned now = left < 4 ? 1 : 4;
+        now == 4 ? solve_bmi<4>(first + done, phase, stride, out + done) : solve_bmi<1>(first + done, phase, stride, out + done);
+        done += now;
+        continue;
+      }
+#endif
+      solve_body<1>(first + done, phase, stride, out + done);
+      ++done;
+    }
+  }
+
+ private:
+  // Equations under way at once. More of them run out of registers.
+  static constexpr unsigned kLanes = w == 64 ? 4 : 3;
+
+  // Adds the row at its start, which is taken. False if nothing is left.
+  [[gnu::always_inline]] bool reduce(Equation<w>& e) const noexcept {
+    e.coefficients.add(rows_[e.start]);
+    e.bits ^= bits_[e.start];
+    if (e.coefficients.is_zero()) return false;
+    e.start += e.coefficients.drop_zeros();
+    return true;
+  }
+
+  template <class Make>
+  [[gnu::always_inline]] bool add_all_body(std::uint32_t count, std::uint32_t planes, const Make& equation) noexcept {
+    std::uint32_t next = 0;
+    if (count >= kLanes) {
+      std::array<Equation<w>, kLanes> lane;
+      for (auto& e : lane) e = equation(next++);
+      while (true) {
+        for (unsigned l = 0; l < kLanes; ++l) {
+          Equation<w>& e = lane[l];
+          if (is_free(e.start)) {
+            rows_[e.start] = e.coefficients;
+            bits_[e.start] = e.bits;
+          } else if (reduce(e)) {
+            continue;
+          } else if ((e.bits & planes) != 0) {
+            return false;
+          }
+          if (next == count) {  // this lane is done; the others finish one by one
+            for (unsigned other = 0; other < kLanes; ++other)
+              if (other != l && add(lane[other], planes).fate == Fate::refused) return false;
+            return true;
+          }
+          e = equation(next++);
+        }
+      }
+    }
+    for (; next < count; ++next)
+      if (add(equation(next), planes).fate == Fate::refused) return false;
+    return true;
+  }
+
+  static bool parity(std::uint64_t x) noexcept { return __builtin_parityll(x); }
+
+  // `lanes` planes at once, each w bits wide: the slots behind the one that is being found.
+  template <unsigned lanes>
+  [[gnu::always_inline]] void solve_body(unsigned first, unsigned phase, unsigned stride, std::uint64_t* out) const noexcept {
+    std::array<Coefficients<w>, lanes> window{};
+    const auto store = [&](std::uint64_t block, unsigned shift) {
+      for (unsigned j = 0; j < lanes; ++j) out[block * stride + j] = window[j].word[0] << shift;
+    };
+    for (std::uint32_t i = slots(); i-- > 0;) {
+      for (unsigned j = 0; j < lanes; ++j) {
+        auto& x = window[j].word;
+        if constexpr (w == 128) x[1] = (x[1] << 1) | (x[0] >> 63);
+        x[0] <<= 1;
+        std::uint64_t product = rows_[i].word[0] & x[0];
+        if constexpr (w == 128) product ^= rows_[i].word[1] & x[1];
+        x[0] |= ((bits_[i] >> (first + j)) ^ static_cast<std::uint64_t>(parity(product))) & 1;
+      }
+      if ((phase + i) % 64 == 0) store((phase + i) / 64, 0);
+    }
+    if (phase != 0) store(0, phase);
+  }
+
+#if NAYSAY_X86
+  template <class Make>
+  NAYSAY_TARGET(NAYSAY_AVX2) bool add_all_bmi(std::uint32_t count, std::uint32_t planes, const Make& equation) noexcept {
+    return add_all_body(count, planes, equation);
+  }
+  template <unsigned lanes>
+  NAYSAY_TARGET(NAYSAY_AVX2)
+  void solve_bmi(unsigned first, unsigned phase, unsigned stride, std::uint64_t* out) const noexcept {
+    solve_body<lanes>(first, phase, stride, out);
+  }
+
+  // Up to 8 planes, one in each lane of a vector.
+  NAYSAY_TARGET(NAYSAY_AVX512)
+  void solve_avx512(unsigned first, unsigned count, unsigned phase, unsigned stride, std::uint64_t* out) const noexcept {
+    constexpr __mmask8 kAll = 0xff;  // GCC 12 takes the forms without a mask for a read of an uninitialised vector
+    const __mmask8 lanes = static_cast<__mmask8>(low_mask(count));
+    const __m512i one = _mm512_set1_epi64(1);
+    __m512i near = _mm512_setzero_si512(), far = near;  // slots i .. i + 63, and the 64 behind them
+    for (std::uint32_t i = slots(); i-- > 0;) {
+      if constexpr (w == 128) far = _mm512_or_si512(_mm512_maskz_slli_epi64(kAll, far, 1), _mm512_maskz_srli_epi64(kAll, near, 63));
+      near = _mm512_maskz_slli_epi64(kAll, near, 1);
+      __m512i product = _mm512_and_si512(near, _mm512_set1_epi64(static_cast<long long>(rows_[i].word[0])));
+      if constexpr (w == 128)
+        product = _mm512_xor_si512(product, _mm512_and_si512(far, _mm512_set1_epi64(static_cast<long long>(rows_[i].word[1]))));
+      __m512i sum = _mm512_popcnt_epi64(product);
+      sum = _mm512_mask_add_epi64(sum, static_cast<__mmask8>(bits_[i] >> first), sum, one);
+      near = _mm512_or_si512(near, _mm512_and_si512(sum, one));
+      if ((phase + i) % 64 == 0)
+        _mm512_mask_storeu_epi64(out + static_cast<std::uint64_t>((phase + i) / 64) * stride, lanes, near);
+    }
+    if (phase != 0)
+      _mm512_mask_storeu_epi64(out, lanes, _mm512_maskz_sll_epi64(kAll, near, _mm_cvtsi32_si128(static_cast<int>(phase))));
+  }
+#endif
+
+  std::vector<Coefficients<w>> rows_;  // a row's first coefficient is 1, so word[0] == 0 means free
+  std::vector<std::uint32_t> bits_;
+};
+
+}  // namespace naysay

@@ -1,0 +1,63 @@
+// RibbonSizes: how many keys a shard of a ribbon takes, how many slots they need, and what a rate then costs.
+//
+//   fit     width   keys a shard   slots for s keys       tried seeds   slots/key
+//   quick   64      2000           s + 8 + 2.0 % of s     1.2           1.024
+//   quick   128     3000           s + 8 + 0.5 % of s     1.05          1.008
+//   tight   64      2000           s + 8 + 1.5 % of s     1.3           1.019
+//   tight   128     4000           s + 8 + 0.2 % of s     1.2           1.004
+//
+// Smaller shards succeed with fewer slots (the random walk of the load is shorter) but pay more for the table. `tight`
+// is smallest with both together at one or two planes; `quick` tries fewer seeds and adds fewer rows, for 0.4 % more.
+//
+// A rate between two powers of 1/2 is mixed: a part of the shards has one plane more. That costs up to 0.086 bits
+// more than log2(1/fpr), half-way between the powers (Jensen's gap); nothing at the powers.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+namespace naysay {
+
+enum class RibbonFit : std::uint8_t { quick, tight };
+
+class RibbonSizes {
+ public:
+  // Requires width 64 or 128.
+  constexpr RibbonSizes(unsigned width, RibbonFit fit) noexcept
+      : width_(width),
+        shard_keys_(width == 64 ? 2000 : fit == RibbonFit::quick ? 3000 : 4000),
+        slack_(width == 64 ? (fit == RibbonFit::quick ? 20 : 15) : (fit == RibbonFit::quick ? 5 : 2)) {}
+
+  std::uint64_t shards(std::uint64_t keys) const noexcept {
+    return std::max<std::uint64_t>(1, (keys + shard_keys_ / 2) / shard_keys_);
+  }
+  std::uint64_t slots(std::uint64_t keys) const noexcept {
+    return std::max<std::uint64_t>(width_, keys + 8 + keys * slack_ / 1000);
+  }
+
+  // Of a filter of many shards of the usual size.
+  double slots_per_key() const noexcept {
+    return static_cast<double>(slots(shard_keys_)) / static_cast<double>(shard_keys_);
+  }
+  double table_bits_per_key() const noexcept { return kTableBits / static_cast<double>(shard_keys_); }
+  double bits_per_key(double planes) const noexcept { return planes * slots_per_key() + table_bits_per_key(); }
+  double planes_within(double bits_per_key) const noexcept {
+    return std::max(0.0, (bits_per_key - table_bits_per_key()) / slots_per_key());
+  }
+
+  // Planes, on average over the shards, that give a rate in (0, 1].
+  static double planes_for(double fpr) noexcept {
+    const double whole = std::floor(std::log2(1 / fpr));
+    return whole + 2 * (1 - fpr * std::exp2(whole));
+  }
+
+ private:
+  static constexpr double kTableBits = 512.0 / 14;  // of a shard, in RibbonPlanes
+
+  unsigned width_;
+  std::uint64_t shard_keys_;
+  std::uint64_t slack_;  // in thousandths
+};
+
+}  // namespace naysay

@@ -1,0 +1,228 @@
+// Teach: plans a taught ribbon. From a budget, the costs and the share of strangers to planes, slots and rates.
+//
+// Known negatives are ranked by cost, ranks counted per key. A ribbon with x free slots a key and p planes refuses the
+// x * (2^p - 1) costliest for certain and accepts the others with chance 2^-p. Two shapes:
+//
+//   plain    p planes (p + 1 in a part of the shards), slack x in all of them      bits = p * (1 + x)
+//   exact    the same with the least slack, and one plane of its own that has a slot for every key and for e survivors
+//            a key: it refuses e * 2^p ranks more                                  bits = p * (1 + x) + (1 + e) * (1 + x)
+//
+//   cost ^
+//        |##                   # refused for certain: first by the planes' slack, then by the exact plane
+//        |#####
+//        |########....         . accepted with chance 2^-planes
+//        +---------------> rank
+//
+// A slot more of slack costs p bits and refuses 2^p ranks; a slot more of the exact plane costs one. So the exact shape
+// is always the smaller one, but a key (not a negative) then takes a second look-up. It is chosen if it is worth that.
+//
+//   design    here
+//   n, m      keys, negatives; lambda = m / n
+//   x         free slots a key: slots_per_key - 1
+//   a, eps    stranger_fpr
+//
+// Promises   the rates are within 5 % of what a build measures for 10^5 keys or more (tests/aware/taught_ribbon_test.cpp).
+// Source     the limit: any structure that refuses m known negatives and accepts others with chance a needs
+//            n log2(1/a) + m log2(1/(1 - a)) bits, a <= n / (n + m).
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "naysay/theory/ribbon_sizes.hpp"
+
+namespace naysay::teach {
+
+// How much of the cost the cheaper negatives hold. Costs are sorted into classes of 1/256 of their binary order, so a
+// billion of them take a megabyte while they are counted, and as much as there are different ones afterwards.
+class CostCurve {
+ public:
+  class Counter {
+   public:
+    Counter() : counts_(kClasses), sums_(kClasses) {}
+    // Requires cost >= 0 and finite.
+    void add(float cost) noexcept {
+      const std::uint32_t c = std::bit_cast<std::uint32_t>(cost + 0.0f) >> kShift;
+      ++counts_[c];
+      sums_[c] += cost;
+    }
+
+   private:
+    friend class CostCurve;
+    static constexpr unsigned kShift = 15;  // 8 bits of exponent and 8 of mantissa are left
+    static constexpr std::uint32_t kClasses = std::uint32_t{1} << 16;
+
+    std::vector<std::uint64_t> counts_;
+    std::vector<double> sums_;
+  };
+
+  CostCurve() = default;
+  explicit CostCurve(const Counter& counter) {
+    double rank = 0, cost = 0;
+    for (std::uint32_t c = Counter::kClasses; c-- > 0;) {
+      if (counter.counts_[c] == 0) continue;
+      rank += static_cast<double>(counter.counts_[c]);
+      cost += counter.sums_[c];
+      points_.push_back({rank, cost});
+    }
+  }
+
+  double count() const noexcept { return points_.back().rank; }
+  double total() const noexcept { return points_.back().cost; }
+  // The share of the total cost beyond the `rank` costliest.
+  double tail(double rank) const noexcept {
+    const auto above = std::upper_bound(points_.begin(), points_.end(), rank, [](double r, const Point& p) { return r < p.rank; });
+    if (total() <= 0 || above == points_.end()) return 0;
+    if (above == points_.begin()) return 1;
+    const Point &a = above[-1], &b = *above;
+    return 1 - (a.cost + (b.cost - a.cost) * (rank - a.rank) / (b.rank - a.rank)) / total();
+  }
+
+ private:
+  struct Point {
+    double rank, cost;  // of the costliest so many, all together
+  };
+  std::vector<Point> points_ = {{0, 0}};
+};
+
+struct Task {
+  double keys = 0;
+  double bits_per_key = 0;
+  double stranger_share = 0;
+  unsigned width = 0;  // 0: the planner's choice
+};
+
+struct Plan {
+  unsigned width = 128;
+  bool exact = false;      // has a plane of its own at the end
+  double planes = 0;       // on average over the shards, the exact one not counted
+  double slack = 0;        // slots a key more than a plain ribbon has
+  double exact_slots = 0;  // survivors a key that the exact plane has slots for
+  bool complete = false;   // every known negative is refused
+
+  double stranger_fpr = 1;
+  double known = 1;  // the share of the known negatives' cost that is still accepted
+  double wfpr = 1;
+
+  RibbonSizes sizes() const noexcept { return {width, exact ? RibbonFit::tight : RibbonFit::quick}; }
+};
+
+// Of the x * (2^p - 1) negatives that slack could take, the part that is sure to find room with a few seeds
+// (96 of 100 shards at the first, the rest within 8; at 0.84, 86 of 100).
+inline constexpr double kSlackUsed = 0.75;
+inline constexpr double kWorthExactPlane = 1.1;  // a lower rate by this factor is worth a second look-up for keys
+inline constexpr double kWorthWidth = 1.15;      // ... is worth reading three blocks instead of two
+inline constexpr double kWorthPromise = 2;       // ... is worth giving up the promise to refuse every known negative
+
+// bits per key that no structure with these rates can go below.
+inline double limit_bits_per_key(double keys, double negatives, double stranger_fpr) noexcept {
+  if (keys <= 0) return 0;
+  const double a = std::min(stranger_fpr, keys / (keys + negatives));
+  return a >= 1 ? 0 : std::log2(1 / a) + negatives / keys * std::log2(1 / (1 - a));
+}
+
+namespace detail {
+
+struct Mixed {  // an average of planes as shards have them
+  double whole, rich;
+  explicit Mixed(double planes) : whole(std::floor(planes)), rich(planes - whole) {}
+  // The average of f(planes) over the shards.
+  template <class F>
+  double mean(F f) const {
+    return (1 - rich) * f(whole) + (rich > 0 ? rich * f(whole + 1) : 0.0);
+  }
+};
+
+inline void rate(Plan& plan, const Task& task, const CostCurve& costs, double stranger_fpr, double known) {
+  plan.stranger_fpr = stranger_fpr;
+  plan.known = plan.complete ? 0 : known;
+  const double strangers = costs.count() == 0 ? 1 : task.stranger_share;
+  plan.wfpr = strangers * plan.stranger_fpr + (1 - strangers) * plan.known;
+}
+
+inline Plan plain(const Task& task, const CostCurve& costs, unsigned width, double slack) {
+  const RibbonSizes sizes(width, RibbonFit::quick);
+  const double slots = sizes.slots_per_key() + slack, x = slots - 1;
+  const double lambda = task.keys > 0 ? costs.count() / task.keys : 0;
+  Plan plan{.width = width, .slack = slack};
+  plan.planes = std::clamp((task.bits_per_key - sizes.table_bits_per_key()) / slots, 0.0, 32.0);
+  const Mixed mixed(plan.planes);
+  plan.complete = kSlackUsed * x * std::expm1(mixed.whole * std::log(2.0)) >= lambda;
+  rate(plan, task, costs, mixed.mean([](double p) { return std::exp2(-p); }), mixed.mean([&](double p) {
+    return std::exp2(-p) * costs.tail(task.keys * x * std::expm1(p * std::log(2.0)));
+  }));
+  return plan;
+}
+
+// Ranks a key that the exact plane reaches when it has slots for e survivors.
+inline double reach(const Mixed& mixed, double x, double e, double lambda) {
+  const auto needed = [&](double ranks) {
+    return mixed.mean([&](double p) { return std::max(0.0, ranks - kSlackUsed * x * (std::exp2(p) - 1)) * std::exp2(-p); });
+  };
+  if (needed(lambda) <= e) return lambda;
+  double low = 0, high = lambda;
+  for (int i = 0; i < 50; ++i) {
+    const double middle = (low + high) / 2;
+    (needed(middle) <= e ? low : high) = middle;
+  }
+  return low;
+}
+
+inline Plan exact(const Task& task, const CostCurve& costs, unsigned width, double planes) {
+  const RibbonSizes sizes(width, RibbonFit::tight);
+  const double slots = sizes.slots_per_key(), table = sizes.table_bits_per_key();
+  const double lambda = costs.count() / task.keys;
+  Plan plan{.width = width, .exact = true, .planes = planes};
+  // Two headers, two tables of one line, and blocks of 64 slots rounded up: what small filters notice.
+  const double fixed = 2 * (256 + 96) + 64 * (planes + 2);
+  const double left = task.bits_per_key - fixed / task.keys - (planes > 0 ? sizes.bits_per_key(planes) : 0);
+  const double equations = left / (slots + table);
+  plan.exact_slots = equations - 1;
+  const Mixed mixed(planes);
+  const double ranks = plan.exact_slots <= 0 ? 0 : reach(mixed, slots - 1, plan.exact_slots, lambda);
+  // Survivors come by chance: three standard deviations are kept in reserve.
+  const double sure = plan.exact_slots - 3 * std::sqrt(std::max(0.0, plan.exact_slots) / task.keys);
+  plan.complete = sure > 0 && reach(mixed, slots - 1, sure, lambda) >= lambda;
+  const double accepted = plan.exact_slots < 0 ? 1 : mixed.mean([](double p) { return std::exp2(-p - 1); });
+  rate(plan, task, costs, accepted, accepted * costs.tail(task.keys * ranks));
+  return plan;
+}
+
+// Whether a plan is better than another by a factor, promises weighed in.
+inline bool beats(const Plan& a, const Plan& b, double worth) {
+  if (a.complete != b.complete) worth = a.complete ? 1 / kWorthPromise : worth * kWorthPromise;
+  return a.wfpr * worth < b.wfpr;
+}
+
+inline Plan best_of_width(const Task& task, const CostCurve& costs, unsigned width) {
+  Plan best = plain(task, costs, width, 0);
+  if (costs.count() == 0 || task.keys == 0) return best;
+  const double lambda = costs.count() / task.keys, least = RibbonSizes(width, RibbonFit::quick).slots_per_key() - 1;
+  for (int p = 1; p <= 32; ++p) {  // just enough slack for completeness with p planes
+    const double slack = lambda / (kSlackUsed * (std::exp2(p) - 1)) * (1 + 1e-9) - least;
+    const Plan plan = plain(task, costs, width, std::max(0.0, slack));
+    if (beats(plan, best, 1)) best = plan;
+  }
+  // In steps of one shard's plane, or finer than anybody would notice.
+  const auto steps = std::min<std::uint64_t>(64, RibbonSizes(width, RibbonFit::tight).shards(static_cast<std::uint64_t>(task.keys)));
+  double worth = kWorthExactPlane;
+  for (std::uint64_t i = 0; i <= 31 * steps; ++i) {
+    const Plan plan = exact(task, costs, width, static_cast<double>(i) / static_cast<double>(steps));
+    if (plan.exact_slots < 0) break;
+    if (beats(plan, best, worth)) best = plan, worth = 1;
+  }
+  return best;
+}
+
+}  // namespace detail
+
+inline Plan plan(const Task& task, const CostCurve& costs) {
+  if (task.width != 0) return detail::best_of_width(task, costs, task.width);
+  const Plan fast = detail::best_of_width(task, costs, 64), small = detail::best_of_width(task, costs, 128);
+  return detail::beats(small, fast, kWorthWidth) ? small : fast;
+}
+
+}  // namespace naysay::teach

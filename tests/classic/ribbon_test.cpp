@@ -1,0 +1,129 @@
+#include "naysay/classic/ribbon.hpp"
+
+#include <gtest/gtest.h>
+
+#include "sample.hpp"
+
+namespace naysay {
+namespace {
+
+using sample::numbers;
+using sample::rate_matches;
+
+Ribbon must_build(const Workload& w, const Ribbon::Params& p) {
+  auto f = Ribbon::build(w, p);
+  EXPECT_TRUE(f) << f.error().message;
+  return f ? std::move(*f) : Ribbon{};
+}
+
+// 0.5: half of the shards have no plane at all and accept everything.
+constexpr double kBudgets[] = {0.5, 1, 3.3, 7.9, 8.1, 12.5, 20, 33, 50};
+
+TEST(Ribbon, HoldsItsPromisesAtEveryWidthAndBudget) {
+  const auto keys = numbers(0, 30'000), strangers = numbers(1 << 30, 60'000);
+  for (unsigned width : {64u, 128u})
+    for (double budget : kBudgets) {
+      const Ribbon f = must_build({.keys = keys}, {.bits_per_key = budget, .width = width});
+      for (const Digest& d : keys) ASSERT_TRUE(f.may_contain(d)) << width << " at " << budget;
+      EXPECT_LE(static_cast<double>(f.size_bits()), budget * 30'000 + double{Ribbon::kClaims.fixed_bits});
+      std::uint64_t hits = 0;
+      for (const Digest& d : strangers) hits += f.may_contain(d);
+      EXPECT_TRUE(rate_matches(hits, strangers.size(), f.expected_fpr(), 0.0)) << width << " at " << budget;
+      EXPECT_TRUE(f.validate());
+    }
+}
+
+TEST(Ribbon, AnswersTheSameWithEveryInstructionSetAtEveryWidthAndBudget) {
+  const auto keys = numbers(0, 5000), questions = numbers(4000, 4000);
+  for (unsigned width : {64u, 128u})
+    for (double budget : kBudgets) {
+      const Ribbon f = must_build({.keys = keys}, {.bits_per_key = budget, .width = width});
+      std::vector<std::uint8_t> plain(questions.size()), batch(questions.size());
+      for (Simd level : {Simd::scalar, Simd::avx2, Simd::avx512}) {
+        ScopedSimd lower(level);
+        f.may_contain(questions, batch.data());
+        for (std::size_t i = 0; i < questions.size(); ++i) {
+          const bool one = f.may_contain(questions[i]);
+          if (level == Simd::scalar) plain[i] = one;
+          ASSERT_EQ(one, plain[i]) << "simd level " << static_cast<int>(level) << ", " << width << " at " << budget;
+          ASSERT_EQ(batch[i], plain[i]) << "simd level " << static_cast<int>(level) << ", " << width << " at " << budget;
+        }
+      }
+    }
+}
+
+TEST(Ribbon, UsesTheWholeBudgetUpToOneShardsPlane) {
+  const auto keys = numbers(0, 100'000);
+  for (unsigned width : {64u, 128u})
+    for (double budget : {7.9, 8.0, 8.1, 8.5, 9.99}) {
+      const Ribbon f = must_build({.keys = keys}, {.bits_per_key = budget, .width = width});
+      EXPECT_LE(static_cast<double>(f.size_bits()), budget * 100'000 + double{Ribbon::kClaims.fixed_bits});
+      EXPECT_GE(static_cast<double>(f.size_bits()), budget * 100'000 - 4000) << width << " at " << budget;
+    }
+}
+
+TEST(RibbonSlow, TakesAtMost102PercentOfTheLimitAndTwoHundredthsOfABitAtWidth128) {
+  const auto keys = numbers(0, 1'000'000), strangers = numbers(1 << 30, 4'000'000);
+  for (double fpr : {0.5, 0.01, std::exp2(-7), std::exp2(-8), 0.001, std::exp2(-16)}) {
+    const Ribbon f = must_build({.keys = keys, .threads = 2}, Ribbon::params_for(fpr));
+    std::uint64_t hits = 0;
+    std::vector<std::uint8_t> answers(strangers.size());
+    f.may_contain(strangers, answers.data());
+    for (std::uint8_t a : answers) hits += a;
+    EXPECT_TRUE(rate_matches(hits, strangers.size(), fpr, 0.001));
+    EXPECT_LE(static_cast<double>(f.size_bits()) / 1e6, 1.02 * std::log2(1 / fpr) + 0.02) << "at " << fpr;
+  }
+}
+
+TEST(Ribbon, SaysWhatIsWrongWithItsParameters) {
+  const auto keys = numbers(0, 10'000);
+  const auto width = Ribbon::build({.keys = keys}, {.width = 100});
+  ASSERT_FALSE(width);
+  EXPECT_EQ(width.error().message, "ribbon: width is 100; it must be 64 or 128");
+  const auto poor = Ribbon::build({.keys = keys}, {.bits_per_key = 0.001});
+  ASSERT_FALSE(poor);
+  EXPECT_EQ(poor.error().code, Errc::out_of_budget);
+}
+
+TEST(Ribbon, DigestsThatShareTheirHighWordEndInAnErrorNotInALoop) {
+  auto keys = numbers(0, 12'000);
+  for (Digest& d : keys) d.hi = 7;
+  const auto f = Ribbon::build({.keys = keys}, {});
+  if (f)
+    for (const Digest& d : keys) ASSERT_TRUE(f->may_contain(d));
+  else
+    EXPECT_EQ(f.error().code, Errc::build_failed);
+}
+
+TEST(Ribbon, TakesAMillionCopiesOfOneKey) {
+  const std::vector<Digest> keys(1'000'000, digest(5));
+  const Ribbon f = must_build({.keys = keys}, {.bits_per_key = 8});
+  EXPECT_TRUE(f.may_contain(digest(5)));
+}
+
+TEST(RibbonPlanes, FindsEveryShardByItsTable) {
+  for (std::uint64_t shards : {1, 2, 13, 14, 15, 28, 100}) {
+    std::vector<std::uint32_t> sizes(shards);
+    for (std::uint64_t s = 0; s < shards; ++s) sizes[s] = static_cast<std::uint32_t>(64 + mix64(s) % 100'000);
+    for (std::uint64_t rich : {std::uint64_t{0}, shards / 2, shards - 1}) {
+      RibbonPlanes planes(64, {7, rich}, sizes);
+      for (std::uint64_t s = 0; s < shards; ++s) planes.set_seed(s, static_cast<std::uint32_t>(s * 37 % 256));
+      std::uint64_t slot = 0, rich_blocks = 0;
+      for (std::uint64_t s = 0; s < shards; ++s) {
+        const auto at = planes.place(s);
+        EXPECT_EQ(at.slot, slot) << "shard " << s << " of " << shards;
+        EXPECT_GE(at.slots, sizes[s]);
+        EXPECT_LE(at.slots, sizes[s] + (s + 1 == rich ? 63 : 0));
+        EXPECT_EQ(at.seed, s * 37 % 256);
+        EXPECT_EQ(at.planes, s < rich ? 8u : 7u);
+        slot += at.slots;
+        if (s + 1 == rich) rich_blocks = slot / 64;
+        EXPECT_EQ(at.words, s < rich ? 0 : rich_blocks);
+      }
+      EXPECT_TRUE(planes.validate("planes"));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace naysay

@@ -1,0 +1,141 @@
+// The tool's pieces, with rows and wishes that no registered filter would give.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+
+#include "choose.hpp"
+#include "failure.hpp"
+#include "heap.hpp"
+#include "measure.hpp"
+#include "table.hpp"
+
+namespace naysay::cli {
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+FilterType type_named(std::string_view name, bool dynamic) {
+  FilterType t = filter_types()[0];
+  t.name = name;
+  t.dynamic = dynamic;
+  t.erasable = false;
+  return t;
+}
+
+const FilterType kBloom = type_named("bloom", true), kSharp = type_named("sharp", false),
+                 kSwift = type_named("swift", true);
+
+Row row(const FilterType& t, double fpr, double wfpr, double batch_ns) {
+  Row r;
+  r.filter = &t;
+  r.bits_per_key = 10;
+  r.score = {.fpr = fpr, .known_fpr = wfpr, .wfpr = wfpr, .false_negatives = 0};
+  r.query_ns = r.batch_ns = batch_ns;
+  r.builds = kRepeats;
+  return r;
+}
+
+TEST(Advice, NamesTheFilterThatCostsLeastTheBestThatGrowsAndTheQuickest) {
+  const std::vector<Row> rows = {row(kBloom, 0.01, 0.01, 20), row(kSharp, 0.02, 0, 30), row(kSwift, 0.05, 0.005, 4)};
+  EXPECT_EQ(
+      advise(rows, 0.01),
+      "Use sharp: at 10.0 bits a key it accepts 0 % of the known negatives by cost and 2.00 % of strangers, where "
+      "bloom accepts 1.00 % of the known negatives by cost and 1.00 % of strangers. If keys will be added later use "
+      "swift, which accepts 0.500 % of the known negatives by cost and 5.00 % of strangers; the quickest to ask is "
+      "swift (4.00 ns a query in batches, sharp takes 30.0).");
+  EXPECT_EQ(advise(rows, 1).find("Use bloom: "), 0u) << "if all that is asked are strangers";
+}
+
+TEST(Advice, WorksWithOneFilterWithNoneAndWithoutStrangers) {
+  EXPECT_EQ(advise({row(kSharp, kNone, 0.5, 3)}, 0.01),
+            "Use sharp: at 10.0 bits a key it accepts 50.0 % of the known negatives by cost, and no other filter of "
+            "this table "
+            "does better. No filter of this table can take more keys later; none is quicker to ask (3.00 ns a query in "
+            "batches).");
+  Row failed;
+  failed.filter = &kSharp;
+  failed.problem = "sharp: it does not fit";
+  EXPECT_EQ(advise({failed}, 0.01), "");
+  EXPECT_EQ(advise({failed, row(kBloom, 0.1, 0.1, 3)}, 0.01).find("Use bloom: "), 0u);
+}
+
+TEST(Compare, FailsWhenAFilterDeniesAKey) {
+  std::vector<Row> rows = {row(kBloom, 0.01, 0.01, 20), row(kSharp, 0.02, 0, 30)};
+  EXPECT_NO_THROW(refuse_false_negatives(rows));
+  rows[1].score.false_negatives = 3;
+  try {
+    refuse_false_negatives(rows);
+    FAIL() << "three keys are denied";
+  } catch (const Failure& e) {
+    EXPECT_EQ(e.message, "sharp denies 3 of the keys it was built from; no filter may deny any");
+  }
+}
+
+TEST(Compare, ShowsTheReasonInsteadOfNumbers) {
+  Row failed;
+  failed.filter = &kSharp;
+  failed.problem = "sharp: 3 bits a key are too few; give at least 4";
+  const std::vector<Row> rows = {row(kBloom, 0.01, kNone, 20), failed};
+  EXPECT_NE(table_text(rows).find("\nsharp   sharp: 3 bits a key are too few; give at least 4\n"), std::string::npos)
+      << table_text(rows);
+  EXPECT_EQ(to_json(failed).dump(),
+            R"({"filter":"sharp","problem":"sharp: 3 bits a key are too few; give at least 4"})");
+  EXPECT_EQ(to_json(rows[0])["wfpr"], nullptr);
+  EXPECT_NE(csv_text(rows).find("\nsharp,,,,,,,,,,\n"), std::string::npos) << csv_text(rows);
+}
+
+TEST(Choose, TakesOnlyFiltersThatCanDoWhatIsWished) {
+  for (bool negatives : {false, true})
+    for (bool grows : {false, true})
+      for (bool by_rate : {false, true}) {
+        const auto choices = choose({negatives, grows, by_rate});
+        ASSERT_FALSE(choices.empty());
+        for (const Choice& c : choices) {
+          EXPECT_FALSE(c.why.empty());
+          EXPECT_TRUE(!grows || c.filter->dynamic) << c.filter->name;
+          EXPECT_TRUE(!by_rate || c.filter->tunable) << c.filter->name;
+        }
+        EXPECT_EQ(choices.back().filter->name, "bloom") << "the last resort";
+        const auto exact = [&](const FilterType& t) {
+          return t.claims.exact_on_negatives && (!grows || t.dynamic) && (!by_rate || t.tunable);
+        };
+        if (negatives && std::any_of(filter_types().begin(), filter_types().end(), exact))
+          EXPECT_TRUE(choices[0].filter->claims.exact_on_negatives) << choices[0].filter->name;
+      }
+}
+
+TEST(Heap, CountsWhatIsHeldAndTheMostThatWas) {
+  const std::uint64_t before = heap::held();
+  heap::forget_peak();
+  {
+    auto large = std::make_unique<char[]>(1 << 20);
+    EXPECT_GE(heap::held(), before + (1 << 20));
+    struct alignas(64) Line {
+      char bytes[64];
+    };
+    auto aligned = std::make_unique<Line[]>(1 << 14);
+    EXPECT_GE(heap::held(), before + (2 << 20));
+  }
+  EXPECT_EQ(heap::held(), before);
+  EXPECT_GE(heap::peak(), before + (2 << 20));
+  EXPECT_LT(heap::peak(), before + (2 << 20) + 65'536);
+  heap::forget_peak();
+  EXPECT_EQ(heap::peak(), heap::held());
+}
+
+TEST(Table, WritesNumbersWithThreeDigits) {
+  EXPECT_EQ(percent(0), "0 %");
+  EXPECT_EQ(percent(1), "100 %");
+  EXPECT_EQ(percent(0.00812), "0.812 %");
+  EXPECT_EQ(percent(1e-9), "1.0e-07 %");
+  EXPECT_EQ(percent(kNone), "-");
+  EXPECT_EQ(number(1234.5), "1234");
+  EXPECT_EQ(number(9.996), "10.00");
+  EXPECT_EQ(bytes_text(999), "999 bytes");
+  EXPECT_EQ(bytes_text(1'500'000), "1.50 MB");
+}
+
+}  // namespace
+}  // namespace naysay::cli

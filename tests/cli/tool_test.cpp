@@ -1,0 +1,502 @@
+// The tool as a user meets it: every command, every kind of bad input, exit codes like grep's.
+#include "tool.hpp"
+
+#include <zlib.h>
+#include <zstd.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "naysay/any_filter.hpp"
+
+namespace naysay {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using namespace std::string_literals;
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::stringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+// ---- help ---------------------------------------------------------------------------------------------------------
+
+TEST_F(Tool, ShowsItsVersion) { EXPECT_EQ(must("naysay --version").find("naysay "), 0u); }
+
+TEST_F(Tool, ShowsAnExampleThatWorksInTheHelpOfEveryCommand) {
+  for (const char* command : {"build", "query", "inspect", "verify", "filters", "generate", "compare"}) {
+    SCOPED_TRACE(command);
+    const std::string help = must(std::string("naysay ") + command + " --help");
+    EXPECT_EQ(help.find('\t'), std::string::npos);
+    const std::size_t at = help.find("Example:\n");
+    ASSERT_NE(at, std::string::npos);
+    int examples = 0;
+    std::string last;
+    for (const std::string& line : lines_of(help.substr(at + 9))) {
+      if (line.rfind("  naysay ", 0) != 0) continue;
+      must(line);
+      last = line;
+      ++examples;
+    }
+    EXPECT_GT(examples, 0);
+    EXPECT_EQ(last.find(std::string("  naysay ") + command), 0u) << "the last line is about the command itself";
+  }
+}
+
+TEST_F(Tool, ListsEveryCommandInItsHelp) {
+  const std::string help = must("naysay --help");
+  for (const char* command : {"build", "query", "inspect", "verify", "filters", "generate", "compare", "demo"})
+    EXPECT_NE(help.find("\n  "s + command + " "), std::string::npos) << command;
+}
+
+TEST_F(Tool, RefusesWhatItDoesNotKnow) {
+  refuses("naysay", "no command is given; see naysay --help, or begin with naysay demo");
+  EXPECT_EQ(shell("naysay frobnicate").exit_code, 2);
+  EXPECT_EQ(shell("naysay filters --frobnicate").exit_code, 2);
+  EXPECT_EQ(shell("naysay build").exit_code, 2);
+  EXPECT_EQ(lines_of(shell("naysay build").err).size(), 1u);
+}
+
+// ---- build, query, inspect, verify ----------------------------------------------------------------------------------
+
+TEST_F(Tool, BuildsAFilterAndAsksItLikeGrep) {
+  write("keys", "apple\nbanana\ncherry\n");
+  must("naysay build --keys keys --filter bloom --bits-per-key 40 -o set.nsy");
+  EXPECT_EQ(must("printf 'durian\\nbanana\\nelder\\ncherry\\n' | naysay query set.nsy"), "banana\ncherry\n");
+  EXPECT_EQ(must("printf 'durian\\nbanana\\n' | naysay query set.nsy -"), "banana\n");
+  EXPECT_EQ(must("printf 'durian\\nbanana\\n' | naysay query set.nsy - --invert"), "durian\n");
+  EXPECT_EQ(must("printf 'durian\\nbanana\\ncherry\\n' | naysay query set.nsy --count"), "2\n");
+  EXPECT_EQ(must("naysay query set.nsy keys"), "apple\nbanana\ncherry\n");
+  const Ran none = shell("echo durian | naysay query set.nsy");
+  EXPECT_EQ(none.exit_code, 1);
+  EXPECT_EQ(none.out + none.err, "");
+  const Ran all = shell("naysay query set.nsy keys --invert --count");
+  EXPECT_EQ(all.exit_code, 1);
+  EXPECT_EQ(all.out, "0\n");
+  EXPECT_EQ(shell("naysay query set.nsy missing").exit_code, 2);
+}
+
+TEST_F(Tool, AnswersInJson) {
+  write("keys", "apple\n");
+  must("naysay build --keys keys --filter bloom --bits-per-key 40 -o set.nsy");
+  const auto lines = lines_of(must("printf 'apple\\ndu\"ri\\377an\\n' | naysay query set.nsy --json"));
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(Json::parse(lines[0]), Json({{"key", "apple"}, {"may_contain", true}}));
+  EXPECT_EQ(Json::parse(lines[1])["may_contain"], false);
+  const Json count = Json::parse(must("printf 'apple\\npear\\nplum\\n' | naysay query set.nsy --json --count"));
+  EXPECT_EQ(count, Json({{"asked", 3}, {"may_contain", 1}}));
+}
+
+TEST_F(Tool, TakesKeysFromPipesPackedFilesNulsAndWindows) {
+  const std::string text = "apple\nbanana\n";
+  write("plain", text);
+  write("windows", "apple\r\n\r\nbanana\r\n");
+  write("nul", "apple\0banana\0"s);
+  std::string zst(::ZSTD_compressBound(text.size()), '\0');
+  zst.resize(::ZSTD_compress(zst.data(), zst.size(), text.data(), text.size(), 3));
+  write("zst", zst);
+  gzFile gz = ::gzopen(path("gz").c_str(), "wb");
+  ASSERT_EQ(::gzwrite(gz, text.data(), static_cast<unsigned>(text.size())), static_cast<int>(text.size()));
+  ::gzclose(gz);
+  const std::string end = " --filter bloom --bits-per-key 20 -o ";
+  must("naysay build --keys plain" + end + "plain.nsy");
+  for (const char* input : {"windows", "zst", "gz"}) {
+    must("naysay build --keys "s + input + end + "other.nsy");
+    EXPECT_EQ(read("other.nsy"), read("plain.nsy")) << input;
+    must("naysay build --keys - "s + end + "other.nsy <" + input);
+    EXPECT_EQ(read("other.nsy"), read("plain.nsy")) << input;
+    EXPECT_EQ(must("naysay query plain.nsy "s + input), text) << input;
+  }
+  must("naysay build --null --keys nul" + end + "other.nsy");
+  EXPECT_EQ(read("other.nsy"), read("plain.nsy"));
+  EXPECT_EQ(must("naysay query -0 plain.nsy nul"), "apple\0banana\0"s);
+}
+
+TEST_F(Tool, GivesTheSameBytesForTheSameSeedAndOthersForAnother) {
+  must("naysay generate urls --count 500 -o keys");
+  const std::string build = "naysay build --keys keys --filter bloom --bits-per-key 10 -o ";
+  must(build + "a && " + build + "b --threads 2 && " + build + "c --seed 1");
+  EXPECT_EQ(read("a"), read("b"));
+  EXPECT_NE(read("a"), read("c"));
+}
+
+TEST_F(Tool, UnderstandsEveryWayToSayABudget) {
+  must("naysay generate integers --count 10000 -o keys");
+  const auto bytes = [&](const std::string& budget) {
+    return Json::parse(must("naysay build --json --keys keys --filter bloom " + budget + " -o set.nsy"))["bytes"]
+        .get<double>();
+  };
+  EXPECT_NEAR(bytes("--bits-per-key 12"), 15'000, 64);
+  EXPECT_NEAR(bytes("--bytes 15000"), 15'000, 64);
+  EXPECT_NEAR(bytes("--bytes 15kB"), 15'000, 64);
+  EXPECT_NEAR(bytes("--bytes 0.015MB"), 15'000, 64);
+  EXPECT_NEAR(bytes("--bytes 16KiB"), 16'384, 64);
+  EXPECT_NEAR(bytes("--bytes 0.5MiB"), 524'288, 64);
+  EXPECT_NEAR(bytes("--bytes 16KiB --capacity 20000"), 16'384, 64);
+  EXPECT_NEAR(bytes("--bits-per-key 12 --capacity 20000"), 30'000, 64);
+  const double at_one_percent = bytes("--fpr 0.01");
+  EXPECT_NEAR(at_one_percent * 8 / 10'000, 9.6, 0.2) << "1.44 log2(1/fpr) bits a key";
+}
+
+TEST_F(Tool, RefusesBudgetsThatMakeNoSense) {
+  write("keys", "a\n");
+  const std::string build = "naysay build --keys keys -o set.nsy ";
+  refuses(build, "no budget is given; give --bits-per-key, --bytes or --fpr");
+  refuses(build + "--bytes 10 --fpr 0.1", "2 budgets are given; give only one of --bits-per-key, --bytes or --fpr");
+  refuses(build + "--bits-per-key 0", "--bits-per-key is '0'; it must be a number of more than 0, such as 10");
+  refuses(build + "--bits-per-key ten", "--bits-per-key is 'ten'; it must be a number of more than 0, such as 10");
+  refuses(build + "--fpr 1", "--fpr is '1'; it must be a rate between 0 and 1, such as 0.001");
+  refuses(build + "--fpr nan", "--fpr is 'nan'; it must be a rate between 0 and 1, such as 0.001");
+  for (const char* size : {"1.5M", "MB", "-1MB", "0", "1.5 TB", "1e30"})
+    refuses(build + "--bytes '" + size + "'",
+            "--bytes is '"s + size +
+                "'; it must be a number such as 1500000, 1.5MB (a million bytes each) "
+                "or 1.5MiB (2^20 bytes each)");
+  refuses(build + "--bits-per-key 9 --param bits_per_key=9", "--param cannot set bits_per_key; give --bits-per-key");
+  EXPECT_FALSE(exists("set.nsy"));
+}
+
+TEST_F(Tool, RefusesBadKeysAndNegatives) {
+  write("keys", "a\n");
+  write("bad", "x\t1\ny\t-3\n");
+  const std::string end = " --filter bloom --bits-per-key 10 -o set.nsy";
+  refuses("naysay build --keys missing" + end, "missing: cannot open: No such file or directory");
+  refuses("naysay build --keys ." + end, ".: is a directory; give a file of keys, or - for the standard input");
+  refuses("naysay build --keys keys --negatives bad" + end, "bad:2: cost is '-3'; it must be a number of 0 or more");
+  refuses("printf 'x\\tnan\\n' | naysay build --keys keys --negatives -" + end,
+          "standard input:1: cost is 'nan'; it must be a number of 0 or more");
+  refuses("naysay build --keys - --negatives -" + end, "--keys and --negatives are both -; only one can be");
+  EXPECT_FALSE(exists("set.nsy"));
+}
+
+TEST_F(Tool, BuildsAFilterOfNoKeys) {
+  write("keys", "");
+  for (const FilterType& type : filter_types()) {
+    must("naysay build --keys keys --bits-per-key 16 -o set.nsy --filter " + std::string(type.name));
+    must("naysay verify set.nsy --keys keys");
+  }
+}
+
+TEST_F(Tool, RefusesUnknownFiltersParametersAndHashes) {
+  write("keys", "a\n");
+  const std::string build = "naysay build --keys keys --bits-per-key 10 -o set.nsy ";
+  std::string names;
+  for (const FilterType& t : filter_types()) names += (names.empty() ? "" : ", ") + std::string(t.name);
+  refuses(build + "--filter blom", "no filter 'blom'; there are " + names);
+  refuses(build + "--filter bloom --param kk=3", "bloom: no parameter 'kk'; it takes bits_per_key, k");
+  refuses(build + "--filter bloom --param k=many", "bloom: k is 'many'; it must be a whole number of 0 or more");
+  refuses(build + "--filter bloom --param k", "--param is 'k'; it must be NAME=VALUE");
+  refuses(build + "--filter bloom --param k=65", "bloom: k is 65; it must be at most 64, or 0 for the best");
+  refuses(build + "--hash md5", "--hash is 'md5'; it must be xxh3 or siphash");
+  refuses(build + "--hash-key 00", "--hash-key is given, but xxh3 takes none; give --hash siphash too");
+  refuses(build + "--hash siphash --hash-key 00", "--hash-key is '00'; it must be 32 hexadecimal digits");
+  refuses(build + "--hash siphash --hash-key 0011223344556677889900112233445g",
+          "--hash-key is '0011223344556677889900112233445g'; it must be 32 hexadecimal digits");
+  refuses(build + "--stranger-share 2", "--stranger-share is 2; it must be between 0 and 1");
+  EXPECT_FALSE(exists("set.nsy"));
+}
+
+TEST_F(Tool, SaysWhenNegativesOrRoomAreOfNoUse) {
+  write("keys", "a\n");
+  write("negatives", "b\t2\n");
+  const std::string build = "naysay build --keys keys --bits-per-key 16 -o set.nsy --filter ";
+  EXPECT_EQ(shell(build + "bloom --negatives negatives").err, "naysay: bloom makes no use of known negatives\n");
+  for (const FilterType& t : filter_types()) {
+    const std::string name(t.name);
+    if (!t.dynamic)
+      refuses(build + name + " --capacity 9",
+              "--capacity is given, but " + name + " is static; it can never take more keys");
+  }
+}
+
+TEST_F(Tool, PassesParametersOn) {
+  write("keys", "a\nb\n");
+  const Json j =
+      Json::parse(must("naysay build --json --keys keys --filter bloom --bits-per-key 10.5 --param k=3 -o set.nsy"));
+  EXPECT_EQ(j["params"], Json({{"bits_per_key", 10.5}, {"k", 3}}));
+  EXPECT_EQ(Json::parse(must("naysay inspect --json set.nsy"))["params"], j["params"]);
+}
+
+TEST_F(Tool, WritesItsFileWholeOrNotAtAll) {
+  write("keys", "a\n");
+  const std::string build = "naysay build --keys keys --filter bloom --bits-per-key 10 -o ";
+  refuses(build + "missing/set.nsy", "missing/set.nsy: cannot write into folder 'missing': No such file or directory");
+  refuses(build + ".", ".: is a directory; give the name of a file");
+  must("mkfifo device");  // in the test's own folder: a rename over a real one would harm the machine
+  refuses(build + "device", "device: is not a regular file; give the name of one");
+  std::filesystem::remove(path("device"));
+  if (::geteuid() == 0) {  // root may write into any folder, except where the system has none of its own
+    const Ran ran = shell(build + "/proc/set.nsy");
+    EXPECT_EQ(ran.exit_code, 2);
+    EXPECT_EQ(ran.err.find("naysay: /proc/set.nsy: cannot "), 0u) << ran.err;
+  } else {
+    std::filesystem::create_directory(path("locked"));
+    std::filesystem::permissions(path("locked"), std::filesystem::perms(0555));
+    refuses(build + "locked/set.nsy", "locked/set.nsy: cannot write into folder 'locked': Permission denied");
+    std::filesystem::remove(path("locked"));
+  }
+  // A build that fails leaves the old file as it was, and no other.
+  must(build + "set.nsy");
+  const std::string before = read("set.nsy");
+  EXPECT_EQ(shell(build + "set.nsy --negatives missing").exit_code, 2);
+  EXPECT_EQ(read("set.nsy"), before);
+  EXPECT_EQ(files(), 2u);
+}
+
+TEST_F(Tool, RecordsHowKeysWereHashed) {
+  must("naysay generate ycsb --count 300 -o keys");
+  const std::string build = "naysay build --keys keys --filter bloom --bits-per-key 16 -o ";
+  must(build + "a --hash siphash && " + build + "b --hash siphash");
+  EXPECT_NE(read("a"), read("b")) << "the key is drawn at random";
+  const std::string key = " --hash siphash --hash-key 000102030405060708090a0b0c0d0e0f";
+  must(build + "c" + key + " && " + build + "d" + key);
+  EXPECT_EQ(read("c"), read("d"));
+  const auto c = AnyFilter::load_file(path("c"));
+  ASSERT_TRUE(c) << c.error().message;
+  EXPECT_EQ(c->hasher(), (Hasher{HashId::siphash, 0, {0x0706050403020100u, 0x0f0e0d0c0b0a0908u}}));
+  for (const char* name : {"a", "c"}) {
+    must("naysay verify --keys keys "s + name);
+    const Json j = Json::parse(must("naysay inspect --json "s + name));
+    EXPECT_EQ(j["hash"], "siphash");
+    EXPECT_EQ(must("naysay inspect "s + name).find("0706"), std::string::npos) << "a secret is not shown";
+  }
+}
+
+TEST_F(Tool, SaysWhyAutoChose) {
+  must(
+      "naysay generate urls --count 2000 -o keys && naysay generate urls --first 2000 --count 2000 --zipf 1 -o "
+      "negatives");
+  for (const char* more : {"", " --negatives negatives", " --fpr 0.01", " --capacity 4000"}) {
+    const std::string budget = std::string(more).find("--fpr") == std::string::npos ? " --bits-per-key 16" : "";
+    const Ran ran = shell("naysay build --keys keys -o set.nsy" + budget + more);
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    EXPECT_EQ(ran.err.find("naysay: auto takes "), 0u) << ran.err;
+    must("naysay verify set.nsy --keys keys");
+  }
+  const Json j = Json::parse(
+      must("naysay build --json --keys keys --negatives negatives --bits-per-key 16 -o set.nsy 2>/dev/null"));
+  EXPECT_FALSE(j["why"].get<std::string>().empty());
+  EXPECT_EQ(j["negatives"], 2000);
+  bool exact = false;
+  for (const FilterType& t : filter_types()) exact = exact || t.claims.exact_on_negatives;
+  if (exact) EXPECT_EQ(must("cut -f1 negatives | naysay query set.nsy --count || true"), "0\n");
+}
+
+TEST_F(Tool, IsQuietOnTheStandardErrorUnlessItIsATerminal) {
+  must("naysay generate integers --count 200000 -o keys");
+  const std::string build = "naysay build --keys keys --filter bloom --bits-per-key 10 -o set.nsy";
+  EXPECT_EQ(shell(build).err, "");
+  if (shell("command -v script").exit_code != 0) GTEST_SKIP() << "there is no script(1) to make a terminal with";
+  const std::string terminal = must("script -qec '" + build + "' /dev/null");
+  EXPECT_NE(terminal.find("reading keys ["), std::string::npos) << terminal;
+  must("script -qec '" + build + " >out' /dev/null");
+  EXPECT_EQ(read("out").find("reading"), std::string::npos) << "the bar is for the standard error only";
+}
+
+TEST_F(Tool, SaysWhatIsInAFile) {
+  must("naysay generate integers --count 1000 -o keys");
+  must("naysay build --keys keys --filter bloom --bits-per-key 10 --seed 3 -o set.nsy");
+  const std::string text = must("naysay inspect set.nsy");
+  EXPECT_NE(text.find("filter        bloom: "), std::string::npos) << text;
+  EXPECT_NE(text.find("keys          1000\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("hash          xxh3, seed 3\n"), std::string::npos) << text;
+  const Json j = Json::parse(must("naysay inspect --json set.nsy"));
+  EXPECT_EQ(j["filter"], "bloom");
+  EXPECT_EQ(j["keys"], 1000);
+  EXPECT_EQ(j["hash"], "xxh3");
+  EXPECT_EQ(j["hash_seed"], 3);
+  EXPECT_EQ(j["file_bytes"], read("set.nsy").size());
+  EXPECT_NEAR(j["expected_fpr"].get<double>(), 0.008, 0.002);
+}
+
+TEST_F(Tool, RefusesFilesThatAreCutFlippedOrSomethingElse) {
+  must(
+      "naysay generate integers --count 100 -o keys && naysay build --keys keys --filter bloom --bits-per-key 10 -o "
+      "set.nsy");
+  const std::string whole = read("set.nsy");
+  write("cut.nsy", whole.substr(0, whole.size() / 2));
+  std::string flipped = whole;
+  flipped[whole.size() - 1] = static_cast<char>(flipped[whole.size() - 1] ^ 1);
+  write("flipped.nsy", flipped);
+  write("empty.nsy", "");
+  for (const char* command : {"inspect", "verify", "query"}) {
+    const auto says = [&](const std::string& file, const std::string& sentence) {
+      refuses("naysay "s + command + " " + file, file + ": " + sentence);
+    };
+    says("cut.nsy", "the header says " + std::to_string(whole.size()) + " bytes; the file has " +
+                        std::to_string(whole.size() / 2));
+    says("flipped.nsy", "the checksum does not match; the file was changed or damaged after it was written");
+    says("empty.nsy", "not a naysay file; it must begin with 'naysay'");
+    says("keys", "not a naysay file; it must begin with 'naysay'");
+    says("missing.nsy", "cannot open: No such file or directory");
+    says(".", "not a regular file");
+  }
+}
+
+TEST_F(Tool, VerifiesThatAFileHoldsItsKeys) {
+  must("naysay generate integers --count 100 -o keys && naysay generate integers --first 100 --count 100 -o others");
+  must("naysay build --keys keys --filter bloom --bits-per-key 30 -o set.nsy");
+  EXPECT_EQ(must("naysay verify set.nsy"), "set.nsy: whole, bloom of 100 keys\n");
+  EXPECT_EQ(must("naysay verify set.nsy --keys keys"),
+            "set.nsy: whole, bloom of 100 keys, and all 100 keys of keys may be in it\n");
+  const Ran ran = shell("cat keys others | naysay verify set.nsy --keys -");
+  EXPECT_EQ(ran.exit_code, 1);
+  EXPECT_EQ(ran.err,
+            "naysay: set.nsy: denies 100 of the 200 keys, the first at standard input:101; it was built from others\n");
+}
+
+// ---- filters, generate
+// -----------------------------------------------------------------------------------------------
+
+TEST_F(Tool, ListsEveryFilter) {
+  const std::string text = must("naysay filters");
+  const Json all = Json::parse(must("naysay filters --json"));
+  ASSERT_EQ(all.size(), filter_types().size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const FilterType& t = filter_types()[i];
+    EXPECT_EQ(all[i]["name"], t.name);
+    EXPECT_EQ(all[i]["dynamic"], t.dynamic);
+    EXPECT_EQ(all[i]["uses_negatives"], t.claims.uses_negatives);
+    EXPECT_TRUE(all[i]["params"].contains("bits_per_key"));
+    EXPECT_NE(text.find("\n" + std::string(t.name) + " "), std::string::npos) << t.name;
+    EXPECT_NE(text.find(std::string(t.claims.about) + "\n"), std::string::npos) << t.name;
+  }
+}
+
+TEST_F(Tool, GeneratesWhatItIsAskedFor) {
+  EXPECT_EQ(must("naysay generate ycsb --count 2"), "user6284781860667377211\nuser8517097267634966620\n");
+  EXPECT_EQ(must("naysay generate ycsb --count 1 --first 1"), "user8517097267634966620\n");
+  EXPECT_EQ(must("naysay generate ycsb --count 1 --null"), "user6284781860667377211\0"s);
+  EXPECT_EQ(must("naysay generate urls --count 0"), "");
+  must(
+      "naysay generate urls --count 100 --seed 5 --zipf 1.5 -o a && naysay generate urls --count 100 --seed 5 --zipf "
+      "1.5 >b");
+  EXPECT_EQ(read("a"), read("b"));
+  std::set<std::string> keys;
+  double sum = 0;
+  for (const std::string& line : lines_of(read("a"))) {
+    const std::size_t tab = line.find('\t');
+    ASSERT_NE(tab, std::string::npos);
+    keys.insert(line.substr(0, tab));
+    sum += std::stod(line.substr(tab + 1));
+  }
+  EXPECT_EQ(keys.size(), 100u);
+  EXPECT_NEAR(sum, 100, 0.01);
+  refuses("naysay generate words --count 1", "no keys of kind 'words'; there are ycsb, urls, integers");
+  refuses("naysay generate urls --count 1 --zipf -1", "--zipf is -1; it must be a number of 0 or more");
+  refuses("naysay generate urls --count 1 -o missing/f",
+          "missing/f: cannot write into folder 'missing': No such file or directory");
+}
+
+TEST_F(Tool, SaysWhenTheOutputIsFull) {
+  const Ran ran = shell("naysay generate urls --count 10 >/dev/full");
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_EQ(ran.err, "naysay: standard output: cannot write: No space left on device\n");
+  EXPECT_EQ(shell("naysay filters >/dev/full").exit_code, 2);
+}
+
+// ---- compare, demo -------------------------------------------------------------------------------------------------
+
+const std::vector<std::string> kColumns = {"filter",          "bits_per_key", "fpr",      "known_fpr", "wfpr",
+                                           "false_negatives", "build_ns",     "query_ns", "batch_ns",  "bytes",
+                                           "peak_build_bytes"};
+
+std::vector<std::string> words_of(const std::string& line) {
+  std::vector<std::string> words;
+  std::stringstream in(line);
+  for (std::string word; in >> word;) words.push_back(word);
+  return words;
+}
+
+TEST_F(Tool, ComparesFiltersWithOneRowEachAndTwoSentences) {
+  must(
+      "naysay generate urls --count 2000 -o keys && naysay generate urls --first 2000 --count 4000 --zipf 1 -o "
+      "negatives");
+  const std::string text =
+      must("naysay compare --keys keys --negatives negatives --bits-per-key 12 --filters bloom --json j --csv c");
+  const auto lines = lines_of(text);
+  ASSERT_EQ(lines.size(), 6u) << text;
+  EXPECT_EQ(words_of(lines[2]), kColumns);
+  EXPECT_EQ(words_of(lines[3])[0], "bloom");
+  EXPECT_EQ(lines[5].find("Use bloom: "), 0u);
+  std::size_t sentences = 0;
+  for (std::size_t i = 0; i < lines[5].size(); ++i)
+    sentences += lines[5][i] == '.' && (i + 1 == lines[5].size() || lines[5][i + 1] == ' ');
+  EXPECT_EQ(sentences, 2u) << lines[5];
+
+  const Json j = Json::parse(read("j"));
+  EXPECT_EQ(j["keys"], 2000);
+  EXPECT_EQ(j["negatives"].get<int>() + j["strangers"].get<int>(), 4000);
+  EXPECT_NEAR(j["strangers"].get<double>(), 400, 100);
+  EXPECT_EQ(j["strangers_held_back"], true);
+  ASSERT_EQ(j["rows"].size(), 1u);
+  std::vector<std::string> names;
+  for (const auto& item : j["rows"][0].items()) names.push_back(item.key());
+  EXPECT_EQ(names, kColumns);
+  EXPECT_EQ(j["rows"][0]["false_negatives"], 0);
+  EXPECT_NEAR(j["rows"][0]["bits_per_key"].get<double>(), 12, 0.1);
+  EXPECT_GE(j["rows"][0]["peak_build_bytes"].get<double>(), j["rows"][0]["bytes"].get<double>() - 64);
+  EXPECT_GT(j["rows"][0]["query_ns"].get<double>(), 0);
+
+  const auto csv = lines_of(read("c"));
+  ASSERT_EQ(csv.size(), 2u);
+  std::string header;
+  for (const std::string& name : kColumns) header += (header.empty() ? "" : ",") + name;
+  EXPECT_EQ(csv[0], header);
+  EXPECT_EQ(std::count(csv[1].begin(), csv[1].end(), ','), 10);
+}
+
+TEST_F(Tool, ComparesEveryFilterAndShowsWhyOneHasNoNumbers) {
+  must(
+      "naysay generate integers --count 1000 -o keys && naysay generate integers --first 1000 --count 1000 --zipf 1 -o "
+      "negatives");
+  must("naysay generate integers --first 2000 --count 3000 -o strangers");
+  for (const char* budget : {"--bits-per-key 12", "--bytes 150B"}) {
+    const Json j =
+        Json::parse(must("naysay compare --keys keys --negatives negatives --strangers strangers --json - "s + budget));
+    EXPECT_EQ(j["strangers"], 3000);
+    EXPECT_EQ(j["strangers_held_back"], false);
+    ASSERT_EQ(j["rows"].size(), filter_types().size());
+    for (std::size_t i = 0; i < j["rows"].size(); ++i) {
+      const Json& row = j["rows"][i];
+      EXPECT_EQ(row["filter"], filter_types()[i].name);
+      EXPECT_TRUE(row.contains("problem") ? !row["problem"].get<std::string>().empty() : row["false_negatives"] == 0)
+          << row;
+    }
+  }
+  const Ran ran = shell("naysay compare --keys keys --negatives negatives --bits-per-key 5000");
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("bloom: bits_per_key is 5000; it must be more than 0 and at most 4096"), std::string::npos)
+      << ran.out;
+}
+
+TEST_F(Tool, RefusesToCompareNothing) {
+  write("keys", "a\n");
+  write("empty", "\n");
+  write("bad", "x\tcheap\n");
+  const std::string compare = "naysay compare --bits-per-key 12 ";
+  refuses(compare + "--keys empty --negatives keys", "empty: there are no keys; give at least one");
+  refuses(compare + "--keys keys --negatives empty", "empty: there are no negatives; give at least one");
+  refuses(compare + "--keys keys --negatives bad", "bad:1: cost is 'cheap'; it must be a number of 0 or more");
+  refuses(compare + "--keys - --negatives -", "more than one input is -; only one can be");
+  refuses(compare + "--keys keys --negatives keys --json missing/j",
+          "missing/j: cannot write into folder 'missing': No such file or directory");
+  refuses("naysay compare --keys keys --negatives keys", "no budget is given; give --bits-per-key or --bytes");
+  EXPECT_EQ(shell(compare + "--keys keys --negatives keys --filters bloom,blom").exit_code, 2);
+}
+
+TEST_F(Tool, LeavesOutNegativesThatAreKeys) {
+  must(
+      "naysay generate integers --count 1000 -o keys && naysay generate integers --first 500 --count 1000 -o "
+      "negatives");
+  const Json j =
+      Json::parse(must("naysay compare --keys keys --negatives negatives --bits-per-key 20 --filters bloom --json -"));
+  EXPECT_EQ(j["left_out"], 500);
+  EXPECT_LT(j["rows"][0]["known_fpr"].get<double>(), 0.05);
+}
+
+}  // namespace
+}  // namespace naysay

@@ -1,0 +1,72 @@
+#include "naysay/theory/teach.hpp"
+
+#include <gtest/gtest.h>
+
+namespace naysay::teach {
+namespace {
+
+CostCurve curve(const std::vector<float>& costs) {
+  CostCurve::Counter counter;
+  for (float cost : costs) counter.add(cost);
+  return CostCurve(counter);
+}
+CostCurve uniform(std::uint64_t count) { return curve(std::vector<float>(count, 1)); }
+
+TEST(CostCurve, KnowsWhatTheCheaperOnesCost) {
+  const CostCurve c = curve({1, 4, 2, 1, 0});
+  EXPECT_EQ(c.count(), 5);
+  EXPECT_EQ(c.total(), 8);
+  EXPECT_EQ(c.tail(0), 1);
+  EXPECT_EQ(c.tail(1), 0.5);
+  EXPECT_EQ(c.tail(2), 0.25);
+  EXPECT_EQ(c.tail(3), 0.125);
+  EXPECT_EQ(c.tail(3.5), 0.0625);
+  EXPECT_EQ(c.tail(4), 0);
+  EXPECT_EQ(c.tail(99), 0);
+  EXPECT_EQ(CostCurve().tail(0), 0);
+  EXPECT_EQ(curve({0, 0}).tail(0), 0);
+}
+
+TEST(Teach, TheLimitIsTheTableOfTheDesignNotes) {
+  // strangers unconstrained: 2.00 / 2.75 / 3.61 / 4.53 / 5.49 / 6.47 / 7.45 bits at 1 / 2 / 4 / ... / 64 per key
+  const double expected[] = {2.00, 2.75, 3.61, 4.53, 5.49, 6.47, 7.45};
+  for (int i = 0; i < 7; ++i) EXPECT_NEAR(limit_bits_per_key(1e6, 1e6 * std::exp2(i), 1), expected[i], 0.005);
+  EXPECT_NEAR(limit_bits_per_key(1e6, 1e6, std::exp2(-8)), 8 + std::log2(256.0 / 255), 1e-9);
+}
+
+TEST(Teach, PlansAPlainRibbonWithoutNegatives) {
+  const Plan p = plan({.keys = 1e6, .bits_per_key = 8.1, .width = 128}, CostCurve());
+  EXPECT_FALSE(p.exact);
+  EXPECT_EQ(p.slack, 0);
+  EXPECT_NEAR(p.wfpr, std::exp2(-8), std::exp2(-8) * 0.05);
+}
+
+TEST(Teach, TakesTheExactPlaneOnlyWhereItIsWorthASecondLook) {
+  EXPECT_FALSE(plan({.keys = 1e6, .bits_per_key = 8, .stranger_share = 0.01}, uniform(1'000'000)).exact);
+  const Plan p = plan({.keys = 1e5, .bits_per_key = 6.1, .stranger_share = 0.01, .width = 128}, uniform(1'600'000));
+  EXPECT_TRUE(p.exact);
+  EXPECT_TRUE(p.complete);
+  EXPECT_EQ(p.known, 0);
+}
+
+TEST(Teach, NeverPlansWorseWithMoreBits) {
+  const auto costs = uniform(400'000);
+  double before = 1;
+  for (double bits = 0.5; bits < 14; bits += 0.25) {
+    const double now = plan({.keys = 1e5, .bits_per_key = bits, .stranger_share = 0.1, .width = 64}, costs).wfpr;
+    EXPECT_LE(now, before * kWorthExactPlane) << bits;
+    before = now;
+  }
+}
+
+TEST(Teach, SparesStrangersWhenTheyMakeUpTheTraffic) {
+  const auto costs = uniform(400'000);
+  const Task task{.keys = 1e5, .bits_per_key = 3.8, .stranger_share = 0.001, .width = 128};
+  Task strange = task;
+  strange.stranger_share = 0.999;
+  EXPECT_LT(plan(task, costs).known, plan(strange, costs).known);
+  EXPECT_LT(plan(strange, costs).stranger_fpr, plan(task, costs).stranger_fpr);
+}
+
+}  // namespace
+}  // namespace naysay::teach
