@@ -63,6 +63,15 @@ TYPED_TEST(HabfAndFast, NeverDeniesAKeyItWasBuiltFromWhateverTheParameters) {
         }
 }
 
+TYPED_TEST(HabfAndFast, NeverDeniesAKeyWhoseFunctionsMeet) {
+  // In a filter of some 50 bits two functions of a key often lead to one bit or one cell.
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    const auto keys = numbers(i * 10, 4), negatives = numbers((1 << 30) + i * 100, 100);
+    const TypeParam f = this->must_build({.keys = keys, .negatives = negatives}, {.bits_per_key = 16});
+    for (const Digest& d : keys) ASSERT_TRUE(f.may_contain(d)) << "filter " << i;
+  }
+}
+
 TYPED_TEST(HabfAndFast, RefusesMoreOfTheKnownThanTheAuthorsCode) {
   const auto keys = numbers(0, 100'000), negatives = numbers(1 << 30, 96'000);
   const TypeParam f = this->must_build({.keys = keys, .negatives = negatives}, {.bits_per_key = kPaperBits});

@@ -126,9 +126,11 @@ TEST(HashExpressor, KnowsWhenTwoFunctionsOfAKeyLeadToOneCell) {
 
 TEST(HashExpressor, RefusesAChainThatNamesAFunctionTwice) {
   HashExpressor e(16, 4);
-  ASSERT_TRUE(store(e, {3, 1}, by_hand({{0, 0}, {3, 1}, {1, 2}})));
-  ASSERT_TRUE(store(e, {3, 2}, by_hand({{0, 4}, {3, 5}, {2, 6}})));
-  EXPECT_EQ(find(e, 2, by_hand({{0, 0}, {3, 4}, {1, 2}})), Functions{}) << "h3, then h3 again";
+  ASSERT_TRUE(store(e, {3, 1}, by_hand({{0, 0}, {3, 1}, {1, 2}})));  // 0: h3
+  ASSERT_TRUE(store(e, {1, 3}, by_hand({{0, 4}, {1, 5}, {3, 6}})));  // 5: h3, an end
+  ASSERT_EQ(e.cell(5).function, 3u);
+  ASSERT_TRUE(e.cell(5).end);
+  EXPECT_EQ(find(e, 2, by_hand({{0, 0}, {3, 5}})), Functions{}) << "h3, then h3 again";
 }
 
 TEST(HashExpressor, RefusesCellsOfAnImpossibleWidth) {

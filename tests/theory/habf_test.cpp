@@ -55,16 +55,17 @@ TEST(HabfTheory, TotalRateIsThatOfTheTwoLooks) {
 }
 
 TEST(HabfTheory, SecondLookCountsChainsOfDifferentFunctions) {
-  // k = 2, H0 = {1, 2}: the chains are the ordered pairs of different functions, the second at an end.
-  const double at[] = {0, 0.1, 0.2, 0.3}, end[] = {0, 0.05, 0.1, 0.15}, ones = 0.4;
+  const double at[] = {0, 0.1, 0.2, 0.3, 0.05}, end[] = {0, 0.05, 0.1, 0.15, 0.01}, ones = 0.4;
+  // H0 = {1, 2, 3}: the chains are the ordered triples of different functions, the last at an end.
   double sum = 0;
-  for (int i = 1; i <= 3; ++i)
-    for (int j = 1; j <= 3; ++j) {
-      if (i == j) continue;
-      const bool outside = i == 3 || j == 3;  // then one function of H0 is not in the chain
-      sum += at[i] * end[j] * ones * ones * (outside ? 1 - ones : 0);
-    }
-  EXPECT_NEAR(rates::habf_second_look(at, end, 2, ones), sum, 1e-12);
+  for (int i = 1; i <= 4; ++i)
+    for (int j = 1; j <= 4; ++j)
+      for (int l = 1; l <= 4; ++l) {
+        if (i == j || j == l || i == l) continue;
+        const bool moved = i == 4 || j == 4 || l == 4;  // then one function of H0 is not in the chain
+        sum += at[i] * at[j] * end[l] * ones * ones * ones * (moved ? 1 - ones : 0);
+      }
+  EXPECT_NEAR(rates::habf_second_look(at, end, 3, ones), sum, 1e-12);
 }
 
 struct Measured {
