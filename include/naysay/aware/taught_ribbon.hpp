@@ -17,7 +17,7 @@
 //
 // Promises   never denies a key. Refuses every known negative that is not a key when the plan says so, at the default
 //            budget for one negative per key with room to spare; otherwise refuses the costliest. Says in its report
-//            what is left over, and what the rest costs.
+//            what is left over and what share of the cost that is.
 // Does not   treat a key that is also named as a negative as anything but a key; they are counted as contradictions.
 // Cost       build: one elimination a key, about 10 row additions and p reads a negative; each group of shards holds its
 //            keys (8 bytes) and negatives (16 bytes), and what the main planes accept is kept (16 bytes each) for the exact
@@ -27,7 +27,7 @@
 // Streaming: negatives come from a NegativeSource. It is read once as a whole (costs only), and then asked for the
 // negatives of one range of digest.hi after the other, each range once and in ascending order. A source that keeps its
 // negatives in files cut by the top bits of hi never holds more than a range of them, and neither does the build: ranges
-// are sized so that at most kGroupNegatives negatives are expected in one.
+// are sized so that about teach::group_size() keys and negatives are expected in one (1 GiB at most).
 #pragma once
 
 #include <algorithm>
@@ -195,7 +195,6 @@ class TaughtRibbon::Builder {
   }
 
  private:
-  static constexpr std::uint64_t kGroupNegatives = std::uint64_t{1} << 26;  // 1 GiB of them
   static constexpr unsigned kPatience = 16;  // seeds for a shard that should be complete; 8 were enough in all trials
 
   double budget() const noexcept { return params_.bits_per_key * keys_; }
@@ -226,9 +225,8 @@ class TaughtRibbon::Builder {
 
   // Group by group: its negatives are read, its keys gathered, its shards taught.
   void teach_main() {
-    const std::uint64_t all = w_.keys.size() + static_cast<std::uint64_t>(costs_.count());
-    const std::uint64_t limit = std::max(kGroupKeys, std::min(divide_up(all, 3), kGroupNegatives));
-    const auto step = static_cast<std::uint64_t>(static_cast<double>(limit) / static_cast<double>(std::max(all, limit)) * static_cast<double>(shards_));
+    const double group = std::min(1.0, teach::group_size(keys_, costs_.count()) / std::max(1.0, keys_ + costs_.count()));
+    const auto step = static_cast<std::uint64_t>(group * static_cast<double>(shards_));
     ShardsDone done(w_, "taught-ribbon: teaching shards", shards_);
     std::vector<std::uint8_t> seeds(shards_);
     GatheredShards keys;
@@ -380,6 +378,8 @@ class TaughtRibbon::Builder {
     w_.say("planned known cost share", plan_.known);
     w_.say("planned stranger fpr", plan_.stranger_fpr);
     w_.say("planned wfpr", plan_.wfpr);
+    w_.say("planned build seconds", plan_.build_ns / 1e9);
+    w_.say("planned build bytes", plan_.build_bytes);
     const double limit = keys_ * teach::limit_bits_per_key(keys_, known, f_.expected_fpr());
     w_.say("space over the limit", limit > 0 ? static_cast<double>(f_.size_bits()) / limit : 0);
   }
