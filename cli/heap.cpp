@@ -13,10 +13,11 @@ namespace {
 
 std::atomic<std::uint64_t> now{0}, most{0};
 
-void* count(void* block) {
-  if (!block) throw std::bad_alloc();
-  const std::uint64_t held_now =
-      now.fetch_add(::malloc_usable_size(block), std::memory_order_relaxed) + ::malloc_usable_size(block);
+// Null stays null.
+void* count(void* block) noexcept {
+  if (!block) return nullptr;
+  const std::uint64_t size = ::malloc_usable_size(block);
+  const std::uint64_t held_now = now.fetch_add(size, std::memory_order_relaxed) + size;
   std::uint64_t before = most.load(std::memory_order_relaxed);
   while (before < held_now && !most.compare_exchange_weak(before, held_now, std::memory_order_relaxed)) {
   }
@@ -28,10 +29,17 @@ void release(void* block) noexcept {
   std::free(block);
 }
 
-void* aligned(std::size_t size, std::align_val_t alignment) {
+void* take(std::size_t size) noexcept { return count(std::malloc(std::max<std::size_t>(size, 1))); }
+
+void* take(std::size_t size, std::align_val_t alignment) noexcept {
   const std::size_t a = std::max(static_cast<std::size_t>(alignment), sizeof(void*));
   void* block = nullptr;
-  return ::posix_memalign(&block, a, std::max<std::size_t>(size, 1)) == 0 ? count(block) : count(nullptr);
+  return ::posix_memalign(&block, a, std::max<std::size_t>(size, 1)) == 0 ? count(block) : nullptr;
+}
+
+void* or_throw(void* block) {
+  if (!block) throw std::bad_alloc();
+  return block;
 }
 
 }  // namespace
@@ -42,10 +50,26 @@ void forget_peak() noexcept { most.store(held(), std::memory_order_relaxed); }
 
 }  // namespace naysay::cli::heap
 
-// The array and nothrow forms of the standard library call these.
-void* operator new(std::size_t size) { return naysay::cli::heap::count(std::malloc(std::max<std::size_t>(size, 1))); }
-void* operator new(std::size_t size, std::align_val_t alignment) { return naysay::cli::heap::aligned(size, alignment); }
-void operator delete(void* block) noexcept { naysay::cli::heap::release(block); }
-void operator delete(void* block, std::size_t) noexcept { naysay::cli::heap::release(block); }
-void operator delete(void* block, std::align_val_t) noexcept { naysay::cli::heap::release(block); }
-void operator delete(void* block, std::size_t, std::align_val_t) noexcept { naysay::cli::heap::release(block); }
+// Every form, because a sanitizer brings its own of those that are missing.
+namespace heap = naysay::cli::heap;
+using Alignment = std::align_val_t;
+void* operator new(std::size_t n) { return heap::or_throw(heap::take(n)); }
+void* operator new[](std::size_t n) { return heap::or_throw(heap::take(n)); }
+void* operator new(std::size_t n, Alignment a) { return heap::or_throw(heap::take(n, a)); }
+void* operator new[](std::size_t n, Alignment a) { return heap::or_throw(heap::take(n, a)); }
+void* operator new(std::size_t n, const std::nothrow_t&) noexcept { return heap::take(n); }
+void* operator new[](std::size_t n, const std::nothrow_t&) noexcept { return heap::take(n); }
+void* operator new(std::size_t n, Alignment a, const std::nothrow_t&) noexcept { return heap::take(n, a); }
+void* operator new[](std::size_t n, Alignment a, const std::nothrow_t&) noexcept { return heap::take(n, a); }
+void operator delete(void* block) noexcept { heap::release(block); }
+void operator delete[](void* block) noexcept { heap::release(block); }
+void operator delete(void* block, std::size_t) noexcept { heap::release(block); }
+void operator delete[](void* block, std::size_t) noexcept { heap::release(block); }
+void operator delete(void* block, Alignment) noexcept { heap::release(block); }
+void operator delete[](void* block, Alignment) noexcept { heap::release(block); }
+void operator delete(void* block, std::size_t, Alignment) noexcept { heap::release(block); }
+void operator delete[](void* block, std::size_t, Alignment) noexcept { heap::release(block); }
+void operator delete(void* block, const std::nothrow_t&) noexcept { heap::release(block); }
+void operator delete[](void* block, const std::nothrow_t&) noexcept { heap::release(block); }
+void operator delete(void* block, Alignment, const std::nothrow_t&) noexcept { heap::release(block); }
+void operator delete[](void* block, Alignment, const std::nothrow_t&) noexcept { heap::release(block); }

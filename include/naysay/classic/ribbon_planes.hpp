@@ -407,7 +407,7 @@ class RibbonPlanes {
 
   // A stranger falls into any shard with the same chance.
   double expected_fpr() const noexcept {
-    const double poor = std::ldexp(1.0, -static_cast<int>(planes_));
+    const double poor = std::exp2(-static_cast<double>(planes_));
     return is_absent() ? 1.0 : poor * (1 - 0.5 * static_cast<double>(rich_) / static_cast<double>(shards_));
   }
 
