@@ -62,24 +62,23 @@ class CountingBloom {
     CountingBloom f;
     f.counters_ = Cells(budget_bits(p.bits_per_key, w.room()) / p.counter_bits, p.counter_bits);
     f.k_ = p.k != 0 ? p.k : rates::bloom_best_k(p.bits_per_key / p.counter_bits);
-    simd() >= Simd::avx2 ? f.fill_bmi2(w) : f.fill(w);
+    if (!f.usual())
+      f.fill<0>(w);
+    else
+      simd() >= Simd::avx2 ? f.fill_bmi2(w) : f.fill<4>(w);
     return f;
   }
 
   bool insert(Digest d) noexcept {
-    HashWalk walk(d);
-    for (std::uint32_t i = 0; i < k_; ++i) counters_.increment(position(walk));
+    usual() ? count_up<4>(d) : count_up<0>(d);
     return true;
   }
-
   bool erase(Digest d) noexcept {
     if (!may_contain(d)) return false;
-    HashWalk walk(d);
-    for (std::uint32_t i = 0; i < k_; ++i) counters_.decrement(position(walk));
+    usual() ? count_down<4>(d) : count_down<0>(d);
     return true;
   }
-
-  bool may_contain(Digest d) const noexcept { return counters_.width() == 4 ? ask<4>(d) : ask<0>(d); }
+  bool may_contain(Digest d) const noexcept { return usual() ? ask<4>(d) : ask<0>(d); }
 
   // From the counters that are not zero, so that duplicates, later inserts and erasures are counted as they are.
   double expected_fpr() const noexcept {
@@ -107,23 +106,20 @@ class CountingBloom {
   static constexpr std::uint32_t kMinBits = 2, kMaxBits = 16;  // one bit would be sticky at once
   static constexpr std::uint32_t kGroup = 3;                   // as in Bloom
 
-  // One body, compiled twice: a variable shift is three operations on a plain x86-64 and one with BMI2.
-  [[gnu::always_inline]] void fill(const Workload& w) {
-    Scatter count(counters_.size(), counters_.width(), [this](std::uint64_t i) { counters_.increment(i); });
-    for (std::size_t i = 0; i < w.keys.size(); ++i) {
-      if (i % kTellEvery == 0) w.tell("counting-bloom: counting", i, w.keys.size());
-      if (!count.pays()) {
-        insert(w.keys[i]);
-        continue;
-      }
-      HashWalk walk(w.keys[i]);
-      for (std::uint32_t j = 0; j < k_; ++j) count(position(walk));
-    }
-    count.finish();
-  }
-  NAYSAY_TARGET(NAYSAY_AVX2) void fill_bmi2(const Workload& w) { fill(w); }
+  // Counters of four bits have functions of their own, with cheaper addresses; 0 is any width.
+  bool usual() const noexcept { return counters_.width() == 4; }
 
-  template <unsigned B>  // 4: the usual width, with cheaper addresses; 0: any
+  template <unsigned B>
+  void count_up(Digest d) noexcept {
+    HashWalk walk(d);
+    for (std::uint32_t i = 0; i < k_; ++i) counters_.increment<B>(position(walk));
+  }
+  template <unsigned B>
+  void count_down(Digest d) noexcept {
+    HashWalk walk(d);
+    for (std::uint32_t i = 0; i < k_; ++i) counters_.decrement<B>(position(walk));
+  }
+  template <unsigned B>
   bool ask(Digest d) const noexcept {
     HashWalk walk(d);
     std::uint32_t left = k_;
@@ -137,6 +133,23 @@ class CountingBloom {
       if (!counters_.nonzero<B>(position(walk))) return false;
     return true;
   }
+
+  template <unsigned B>
+  [[gnu::always_inline]] void fill(const Workload& w) {
+    Scatter count(counters_.size(), counters_.width(), [this](std::uint64_t i) { counters_.increment<B>(i); });
+    for (std::size_t i = 0; i < w.keys.size(); ++i) {
+      if (i % kTellEvery == 0) w.tell("counting-bloom: counting", i, w.keys.size());
+      if (!count.pays()) {
+        count_up<B>(w.keys[i]);
+        continue;
+      }
+      HashWalk walk(w.keys[i]);
+      for (std::uint32_t j = 0; j < k_; ++j) count(position(walk));
+    }
+    count.finish();
+  }
+  // One body, compiled again: a variable shift is three operations on a plain x86-64 and one with BMI2.
+  NAYSAY_TARGET(NAYSAY_AVX2) void fill_bmi2(const Workload& w) { fill<4>(w); }
 
   std::uint64_t position(HashWalk& walk) const noexcept { return fast_range(walk.next(), counters_.size()); }
 

@@ -168,23 +168,23 @@ class Cells {
   }
 
   // Sticky counters: false when the counter is at its maximum (both) or at zero (decrement) and stays there. One load,
-  // one addition that cannot carry out of the cell, one store.
+  // one addition that cannot carry out of the cell, one store. B = 4, which requires width() == 4, takes half the time.
+  template <unsigned B = 0>
   bool increment(std::uint64_t i) noexcept {
-    assert(i < n_);
-    unsigned char* p = byte_of(i);
-    const unsigned shift = shift_of(i);
-    const std::uint64_t word = load_u64(p);
-    if (((word >> shift) & max()) == max()) return false;
-    store_u64(p, word + (std::uint64_t{1} << shift));
+    const Place at = place<B>(i);
+    const std::uint64_t word = load_u64(at.bytes);
+    const std::uint64_t full = B == 0 ? max() : low_mask(B);
+    if (((word >> at.shift) & full) == full) return false;
+    store_u64(at.bytes, word + (std::uint64_t{1} << at.shift));
     return true;
   }
+  template <unsigned B = 0>
   bool decrement(std::uint64_t i) noexcept {
-    assert(i < n_);
-    unsigned char* p = byte_of(i);
-    const unsigned shift = shift_of(i);
-    const std::uint64_t word = load_u64(p), v = (word >> shift) & max();
-    if (v == max() || v == 0) return false;
-    store_u64(p, word - (std::uint64_t{1} << shift));
+    const Place at = place<B>(i);
+    const std::uint64_t full = B == 0 ? max() : low_mask(B);
+    const std::uint64_t word = load_u64(at.bytes), v = (word >> at.shift) & full;
+    if (v == full || v == 0) return false;
+    store_u64(at.bytes, word - (std::uint64_t{1} << at.shift));
     return true;
   }
 
@@ -243,15 +243,21 @@ class Cells {
   }
 
  private:
-  // Where eight bytes with the whole cell begin, and how far up they have it. A cell whose width divides 64 lies in one
-  // word, which never straddles a cache line.
-  bool in_one_word() const noexcept { return (b_ & (b_ - 1)) == 0; }
-  unsigned char* byte_of(std::uint64_t i) noexcept {
-    const std::uint64_t byte = (i * b_) >> 3;
-    return reinterpret_cast<unsigned char*>(words_.mutable_data()) + (in_one_word() ? byte & ~std::uint64_t{7} : byte);
-  }
-  unsigned shift_of(std::uint64_t i) const noexcept {
-    return static_cast<unsigned>((i * b_) & (in_one_word() ? 63 : 7));
+  // Eight bytes that have all of a cell, and how far up.
+  struct Place {
+    void* bytes;
+    unsigned shift;
+  };
+  template <unsigned B>
+  Place place(std::uint64_t i) noexcept {
+    assert(i < n_ && (B == 0 || B == b_));
+    if constexpr (B == 4) {
+      return {words_.mutable_data() + i / 16, static_cast<unsigned>(i % 16) * 4};
+    } else {
+      static_assert(B == 0);
+      const std::uint64_t at = i * b_;
+      return {reinterpret_cast<unsigned char*>(words_.mutable_data()) + (at >> 3), static_cast<unsigned>(at & 7)};
+    }
   }
 
   Array<std::uint64_t> words_;

@@ -50,6 +50,7 @@ class PeeledCells {
 
   // What a build will need: the shards, without their seeds, and the cells of all together.
   struct Plan {
+    std::vector<std::uint64_t> counts;  // the keys of each shard, copies counted
     Array<Shard> shards;
     std::uint64_t cells = 0;
 
@@ -67,11 +68,11 @@ class PeeledCells {
   static Plan plan(const Workload& w, std::uint64_t shards, const Geometry& geometry, RangeFor range_for) {
     Plan p;
     p.shards = Array<Shard>(shards);
-    const auto sizes = shard_counts(w.keys, shards, SplitByLo{});
+    p.counts = shard_counts(w.keys, shards, SplitByLo{});
     for (std::uint64_t s = 0; s < shards; ++s) {
       Shard& shard = p.shards.at_mut(s);
       shard.first = static_cast<std::uint32_t>(p.cells / kUnit);
-      shard.range = range_for(sizes[s]);
+      shard.range = range_for(p.counts[s]);
       p.cells = (p.cells / kUnit + divide_up(geometry.slots(shard.range), kUnit)) * kUnit;
     }
     // The last shard ends where its cells do, so that a small filter is small.
@@ -93,7 +94,7 @@ class PeeledCells {
     std::mutex telling;
     const std::string stage = std::string(who) + ": peeling";
     for_each_shard(
-        w.keys, f.shards_.size(), w.threads,
+        w.keys, std::span<const std::uint64_t>(plan.counts), w.threads,
         [&](std::uint64_t s, std::span<std::uint64_t> keys) {
           Shard& shard = f.shards_.at_mut(s);
           const std::uint64_t slots = geometry.slots(shard.range);

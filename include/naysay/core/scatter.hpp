@@ -47,7 +47,7 @@ class Scatter {
   // Parts of 2^17 to 2^20 bytes and depths of 2^12 to 2^15 were tried on a Bloom filter of 1e7 keys: these, and 2^17
   // with the same depth, took 0.77 of the time of writing at once; a depth of 2^13 gained nothing.
   static constexpr std::uint64_t kPartBytes = std::uint64_t{1} << 18, kDepth = std::uint64_t{1} << 15;
-  static constexpr std::uint64_t kFromBytes = std::uint64_t{1} << 23;
+  static constexpr std::uint64_t kFromBytes = std::uint64_t{1} << 22;
 
   void write(std::uint64_t part) {
     const std::uint64_t first = part << log_part_;
