@@ -69,7 +69,8 @@ TEST(TaughtRibbon, RefusesEveryKnownNegativeFrom8BitsAtOnePerKeyAnd12BitsAt16Per
 TEST(TaughtRibbonSlow, AnswersAllKnownNegativesRightInTheBitsOfTheLimit) {
   for (auto [lambda, bits] : {std::pair{1.0, 2.03}, {4.0, 4.05}, {16.0, 6.10}, {64.0, 8.10}}) {
     const auto n = static_cast<std::uint64_t>(lambda == 1 ? 1'000'000 : lambda == 4 ? 500'000 : 4'000'000 / lambda);
-    const auto keys = numbers(0, n), negatives = numbers(kFar, static_cast<std::uint64_t>(static_cast<double>(n) * lambda));
+    const auto keys = numbers(0, n),
+               negatives = numbers(kFar, static_cast<std::uint64_t>(static_cast<double>(n) * lambda));
     const Built b = must_build({.keys = keys, .negatives = negatives, .threads = 2}, {.bits_per_key = bits});
     EXPECT_LE(static_cast<double>(b.filter.size_bits()), bits * static_cast<double>(n));
     EXPECT_EQ(accepted(b.filter, keys), keys.size());
@@ -98,8 +99,11 @@ TEST(TaughtRibbon, MeasuresWithin5PercentOfWhatItPlanned) {
       EXPECT_NEAR(b.value("left over cost share"), wrong / total, 1e-9);
       // five standard deviations of the count beside the 5 %
       const double noise = hits == 0 ? 0 : 5 / std::sqrt(static_cast<double>(hits));
-      EXPECT_NEAR(wrong / total, b.value("planned known cost share"), b.value("planned known cost share") * (0.05 + noise)) << bits << ", " << skew;
-      const double fpr = static_cast<double>(accepted(b.filter, strangers)) / 4e5, planned = b.value("planned stranger fpr");
+      EXPECT_NEAR(wrong / total, b.value("planned known cost share"),
+                  b.value("planned known cost share") * (0.05 + noise))
+          << bits << ", " << skew;
+      const double fpr = static_cast<double>(accepted(b.filter, strangers)) / 4e5,
+                   planned = b.value("planned stranger fpr");
       EXPECT_NEAR(fpr, planned, planned * 0.05 + 5 * std::sqrt(planned / 4e5)) << bits << ", " << skew;
     }
 }
@@ -160,7 +164,8 @@ TEST(TaughtRibbon, LearnsTheSameFromNegativesThatArriveRangeByRange) {
   const NegativeSource by_range{[&](std::uint64_t first, std::uint64_t last, const NegativeSource::Take& take) {
     ++calls;
     for (std::size_t i = 0; i < negatives.size(); ++i)
-      if (negatives[i].hi >= first && negatives[i].hi <= last) take(std::span(negatives).subspan(i, 1), std::span(costs).subspan(i, 1));
+      if (negatives[i].hi >= first && negatives[i].hi <= last)
+        take(std::span(negatives).subspan(i, 1), std::span(costs).subspan(i, 1));
   }};
   EXPECT_EQ(bytes(by_range), whole);
   EXPECT_GE(calls, 2);
@@ -178,7 +183,8 @@ TEST(TaughtRibbon, TeachesShardsOfNoneOneAndTwoKeys) {
 
 TEST(TaughtRibbon, SurvivesAnyFieldBytesWithAnExactPlane) {
   const auto keys = numbers(0, 2000), negatives = numbers(kFar, 60'000), questions = numbers(1900, 200);
-  const auto f = AnyFilter::build("taught-ribbon", {.keys = keys, .negatives = negatives}, {{"bits_per_key", "5"}, {"width", "64"}});
+  const auto f = AnyFilter::build("taught-ribbon", {.keys = keys, .negatives = negatives},
+                                  {{"bits_per_key", "5"}, {"width", "64"}});
   ASSERT_TRUE(f) << f.error().message;
   const auto bare = f->save_bare();
   std::uint8_t answers[200];

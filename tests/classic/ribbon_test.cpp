@@ -46,7 +46,8 @@ TEST(Ribbon, AnswersTheSameWithEveryInstructionSetAtEveryWidthAndBudget) {
           const bool one = f.may_contain(questions[i]);
           if (level == Simd::scalar) plain[i] = one;
           ASSERT_EQ(one, plain[i]) << "simd level " << static_cast<int>(level) << ", " << width << " at " << budget;
-          ASSERT_EQ(batch[i], plain[i]) << "simd level " << static_cast<int>(level) << ", " << width << " at " << budget;
+          ASSERT_EQ(batch[i], plain[i]) << "simd level " << static_cast<int>(level) << ", " << width << " at "
+                                        << budget;
         }
       }
     }

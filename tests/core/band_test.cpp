@@ -32,7 +32,8 @@ bool slot_of(const std::vector<std::uint64_t>& words, unsigned stride, unsigned 
 
 // Bit by bit, with nothing of the code that is tested.
 template <unsigned w>
-bool holds(const Equation<w>& e, const std::vector<std::uint64_t>& words, unsigned phase, unsigned stride, unsigned plane) {
+bool holds(const Equation<w>& e, const std::vector<std::uint64_t>& words, unsigned phase, unsigned stride,
+           unsigned plane) {
   bool sum = (e.bits >> plane) & 1;
   for (unsigned i = 0; i < w; ++i)
     sum ^= test_bit(e.coefficients.word.data(), i) && slot_of(words, stride, plane, phase + e.start + i);
@@ -59,7 +60,8 @@ TYPED_TEST(Bands, EverySolutionSatisfiesEveryEquationThatWasPlacedOrImplied) {
         std::vector<std::uint64_t> words(words_for_bits(phase + slots) * stride, 0);
         band.solve(0, planes, phase, stride, words.data());
         for (const auto& e : in)
-          for (unsigned j = 0; j < planes; ++j) ASSERT_TRUE(holds(e, words, phase, stride, j)) << slots << " slots, plane " << j;
+          for (unsigned j = 0; j < planes; ++j)
+            ASSERT_TRUE(holds(e, words, phase, stride, j)) << slots << " slots, plane " << j;
         for (std::uint64_t bit = 0; bit < words.size() / stride * 64; ++bit)
           for (unsigned j = 0; j < stride; ++j) {
             const bool mine = bit >= phase && bit < phase + slots && j < planes;

@@ -19,15 +19,17 @@
 //            budget for one negative per key with room to spare; otherwise refuses the costliest. Says in its report
 //            what is left over and what share of the cost that is.
 // Does not   treat a key that is also named as a negative as anything but a key; they are counted as contradictions.
-// Cost       build: one elimination a key, about 10 row additions and p reads a negative; each group of shards holds its
-//            keys (8 bytes) and negatives (16 bytes), and what the main planes accept is kept (16 bytes each) for the exact
-//            plane. query: the plain ribbon's; a key reads the exact plane too, if there is one.
+// Cost       build: one elimination a key; a negative is read once in each plane until one refuses it, and eliminated
+// in
+//            a plane only while that has free slots. Each group of shards holds its keys (8 bytes each) and negatives
+//            (16 bytes each); what the main planes accept is kept (16 bytes each) for the exact plane.
+//            query: the plain ribbon's; a key reads the exact plane too, if there is one.
 // Source     section 6a of our design notes; the limit is in theory/teach.hpp.
 //
 // Streaming: negatives come from a NegativeSource. It is read once as a whole (costs only), and then asked for the
 // negatives of one range of digest.hi after the other, each range once and in ascending order. A source that keeps its
-// negatives in files cut by the top bits of hi never holds more than a range of them, and neither does the build: ranges
-// are sized so that about teach::group_size() keys and negatives are expected in one (1 GiB at most).
+// negatives in files cut by the top bits of hi never holds more than a range of them, and neither does the build:
+// ranges are sized so that about teach::group_size() keys and negatives are expected in one (1 GiB at most).
 #pragma once
 
 #include <algorithm>
@@ -80,7 +82,9 @@ class TaughtRibbon {
       .fixed_bits = 4608 + 256,  // a Ribbon's, and the header of the second planes
   };
 
-  static double bits_per_key(double fpr) { return RibbonSizes(64, RibbonFit::quick).bits_per_key(RibbonSizes::planes_for(fpr)); }
+  static double bits_per_key(double fpr) {
+    return RibbonSizes(64, RibbonFit::quick).bits_per_key(RibbonSizes::planes_for(fpr));
+  }
   static Params params_for(double fpr) { return {.bits_per_key = bits_per_key(fpr), .width = 64}; }
 
   static Result<TaughtRibbon> build(const Workload& w, const Params& p) { return build(w, p, NegativeSource::of(w)); }
@@ -88,8 +92,8 @@ class TaughtRibbon {
   // With negatives from elsewhere: w.negatives and w.costs are not looked at.
   static Result<TaughtRibbon> build(const Workload& w, const Params& p, const NegativeSource& negatives) {
     if (p.width != 0 && p.width != 64 && p.width != 128)
-      return Error{Errc::invalid_argument,
-                   "taught-ribbon: width is " + std::to_string(p.width) + "; it must be 64 or 128, or 0 for the planner's choice"};
+      return Error{Errc::invalid_argument, "taught-ribbon: width is " + std::to_string(p.width) +
+                                               "; it must be 64 or 128, or 0 for the planner's choice"};
     teach::CostCurve::Counter counter;
     negatives.read(0, UINT64_MAX, [&](std::span<const Digest> some, std::span<const float> costs) {
       for (std::size_t i = 0; i < some.size(); ++i) counter.add(costs.empty() ? 1.0f : costs[i]);
@@ -167,8 +171,14 @@ static_assert(TunableFilter<TaughtRibbon> && BatchFilter<TaughtRibbon>);
 template <unsigned width>
 class TaughtRibbon::Builder {
  public:
-  Builder(const Workload& w, const Params& p, const NegativeSource& negatives, const teach::CostCurve& costs, const teach::Plan& plan)
-      : w_(w), negatives_(negatives), costs_(costs), plan_(plan), params_(p), keys_(static_cast<double>(w.keys.size())) {}
+  Builder(const Workload& w, const Params& p, const NegativeSource& negatives, const teach::CostCurve& costs,
+          const teach::Plan& plan)
+      : w_(w),
+        negatives_(negatives),
+        costs_(costs),
+        plan_(plan),
+        params_(p),
+        keys_(static_cast<double>(w.keys.size())) {}
 
   Result<TaughtRibbon> build() {
     const bool has_main = !plan_.exact || plan_.planes > 0;
@@ -189,22 +199,26 @@ class TaughtRibbon::Builder {
       solve_exact();
     }
     if (failed_ != 0)
-      return Error{Errc::build_failed, "taught-ribbon: " + std::to_string(failed_) + " shards have no solution; are the digests well mixed?"};
+      return Error{Errc::build_failed, "taught-ribbon: " + std::to_string(failed_) +
+                                           " shards have no solution; are the digests well mixed?"};
     report();
     return std::move(f_);
   }
 
  private:
-  static constexpr unsigned kPatience = 16;  // seeds for a shard that should be complete; 8 were enough in all trials
+  static constexpr unsigned kPatience =
+      16;  // seeds for a shard that should be complete; 8 left one of 50 incomplete at a load of 0.83
 
   double budget() const noexcept { return params_.bits_per_key * keys_; }
-  std::uint32_t first_seed(std::uint64_t shard) const noexcept { return static_cast<std::uint32_t>(mix64(w_.seed ^ shard) % kRibbonSeeds); }
+  std::uint32_t first_seed(std::uint64_t shard) const noexcept {
+    return static_cast<std::uint32_t>(mix64(w_.seed ^ shard) % kRibbonSeeds);
+  }
   static std::uint32_t capped(double slots) noexcept {
     return static_cast<std::uint32_t>(std::min(slots, double{RibbonPlanes::kMaxSlots - 64}));
   }
   Error out_of_budget() const {
-    return {Errc::out_of_budget, "taught-ribbon: " + to_text(params_.bits_per_key) + " bits per key buy no plane; give at least " +
-                                     to_text(sizes_.bits_per_key(1))};
+    return {Errc::out_of_budget, "taught-ribbon: " + to_text(params_.bits_per_key) +
+                                     " bits per key buy no plane; give at least " + to_text(sizes_.bits_per_key(1))};
   }
 
   Result<Ok> place_main() {
@@ -225,7 +239,8 @@ class TaughtRibbon::Builder {
 
   // Group by group: its negatives are read, its keys gathered, its shards taught.
   void teach_main() {
-    const double group = std::min(1.0, teach::group_size(keys_, costs_.count()) / std::max(1.0, keys_ + costs_.count()));
+    const double group =
+        std::min(1.0, teach::group_size(keys_, costs_.count()) / std::max(1.0, keys_ + costs_.count()));
     const auto step = static_cast<std::uint64_t>(group * static_cast<double>(shards_));
     ShardsDone done(w_, "taught-ribbon: teaching shards", shards_);
     std::vector<std::uint8_t> seeds(shards_);
@@ -286,7 +301,8 @@ class TaughtRibbon::Builder {
   // Sizes the exact plane for all that is left, or for the costliest of it that fit.
   Result<Ok> place_exact() {
     part_counts_ = shard_counts(w_.keys, shards_ * parts_);
-    const double room = budget() - static_cast<double>(f_.size_bits() + RibbonPlanes::table_bits(part_counts_.size()) + 64);
+    const double room =
+        budget() - static_cast<double>(f_.size_bits() + RibbonPlanes::table_bits(part_counts_.size()) + 64);
     chosen_.resize(shards_);
     std::uint64_t all = 0;
     for (const auto& left : left_) all += left.size();
@@ -321,7 +337,8 @@ class TaughtRibbon::Builder {
     const double share = static_cast<double>(count - above) / static_cast<double>(same);
     for (std::uint64_t s = 0; s < shards_; ++s) {
       const auto [from, to] = std::equal_range(left_[s].begin(), left_[s].end(), KnownNegative{0, least, 0}, costlier);
-      chosen_[s] = static_cast<std::uint64_t>(from - left_[s].begin()) + static_cast<std::uint64_t>(share * static_cast<double>(to - from));
+      chosen_[s] = static_cast<std::uint64_t>(from - left_[s].begin()) +
+                   static_cast<std::uint64_t>(share * static_cast<double>(to - from));
     }
   }
   std::vector<std::uint32_t> exact_sizes() const {

@@ -68,7 +68,8 @@ class TaughtShard {
 
   // Requires negatives in the order of their importance. Tries seeds until none is left over, `patience` seeds with a
   // solution at most, and keeps the one that leaves the smallest cost. False if no seed has a solution for the keys.
-  bool build(std::span<const std::uint64_t> keys, std::span<const KnownNegative> negatives, std::uint32_t first, unsigned patience) {
+  bool build(std::span<const std::uint64_t> keys, std::span<const KnownNegative> negatives, std::uint32_t first,
+             unsigned patience) {
     std::vector<std::uint64_t> best;
     double best_cost = INFINITY;
     std::vector<std::uint32_t> best_left;

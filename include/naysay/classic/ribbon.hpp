@@ -1,6 +1,7 @@
 // Ribbon: the smallest of the plain filters, within 1 % of the limit, and fast: one equation per key, solved in shards.
 //
-//   keys --digest.hi--> shards of 2000 or 3000 --RibbonShard--> planes of bits     (classic/ribbon_planes.hpp draws them)
+//   keys --digest.hi--> shards of 2000 or 3000 --RibbonShard--> planes of bits     (classic/ribbon_planes.hpp draws
+//   them)
 //
 //   paper     here
 //   n, m, r   keys, slots of all shards, planes
@@ -49,7 +50,9 @@ class Ribbon {
       .fixed_bits = 4608,  // one window of 128 slots at RibbonPlanes::kMaxPlanes, its table and the header
   };
 
-  static double bits_per_key(double fpr) { return sizes_for(Params{}.width).bits_per_key(RibbonSizes::planes_for(fpr)); }
+  static double bits_per_key(double fpr) {
+    return sizes_for(Params{}.width).bits_per_key(RibbonSizes::planes_for(fpr));
+  }
   static Params params_for(double fpr) { return {.bits_per_key = bits_per_key(fpr)}; }
 
   static Result<Ribbon> build(const Workload& w, const Params& p) {
@@ -81,12 +84,14 @@ class Ribbon {
     const std::uint64_t shards = counts.size();
     std::vector<std::uint32_t> sizes(shards);
     for (std::uint64_t s = 0; s < shards; ++s)
-      sizes[s] = static_cast<std::uint32_t>(std::min<std::uint64_t>(sizes_for(width).slots(counts[s]), RibbonPlanes::kMaxSlots - 64));
+      sizes[s] = static_cast<std::uint32_t>(
+          std::min<std::uint64_t>(sizes_for(width).slots(counts[s]), RibbonPlanes::kMaxSlots - 64));
 
-    const auto mix = RibbonPlanes::fit(sizes, p.bits_per_key * static_cast<double>(w.keys.size()), double{kClaims.fixed_bits},
-                                       sizes_for(width).planes_within(p.bits_per_key));
+    const auto mix = RibbonPlanes::fit(sizes, p.bits_per_key * static_cast<double>(w.keys.size()),
+                                       double{kClaims.fixed_bits}, sizes_for(width).planes_within(p.bits_per_key));
     if (mix == RibbonPlanes::Mix{})
-      return Error{Errc::out_of_budget, "ribbon: " + to_text(p.bits_per_key) + " bits per key buy no plane; give at least " +
+      return Error{Errc::out_of_budget, "ribbon: " + to_text(p.bits_per_key) +
+                                            " bits per key buy no plane; give at least " +
                                             to_text(sizes_for(width).bits_per_key(1))};
 
     Ribbon f;

@@ -55,12 +55,13 @@
 namespace naysay {
 
 // The equation of a key in a shard of so many slots. Requires slots >= w.
-// All of it follows from one word h, a bijection of lo for every seed: the coefficients are h itself and its remix, start
-// and bits come from the upper part of another product of h. Bits that were a linear function of the coefficients would
-// be satisfied by every stranger; the carries of the product see to that. Only multiplications that keep the low half
-// are used, since vectors have no others.
+// All of it follows from one word h, a bijection of lo for every seed: the coefficients are h itself and its remix,
+// start and bits come from the upper part of another product of h. Bits that were a linear function of the coefficients
+// would be satisfied by every stranger; the carries of the product see to that. Only multiplications that keep the low
+// half are used, since vectors have no others.
 template <unsigned w>
-[[gnu::always_inline]] inline Equation<w> ribbon_equation(std::uint64_t lo, std::uint32_t seed, std::uint32_t slots) noexcept {
+[[gnu::always_inline]] inline Equation<w> ribbon_equation(std::uint64_t lo, std::uint32_t seed,
+                                                          std::uint32_t slots) noexcept {
   constexpr std::uint32_t pile = 3 * w / 8;
   const std::uint64_t h = remix64(lo ^ (seed * 0xd6e8feb86659fd93u));
   const std::uint64_t product = h * 0xa0761d6478bd642fu;
@@ -121,13 +122,15 @@ NAYSAY_TARGET(NAYSAY_AVX2) inline __m256i load256(const std::uint64_t* p, unsign
 }
 
 // Up to four words from p on, less those beyond `count`, AND mask.
-NAYSAY_TARGET(NAYSAY_AVX2) inline __m256i masked256(const std::uint64_t* p, unsigned count, std::uint64_t mask) noexcept {
+NAYSAY_TARGET(NAYSAY_AVX2)
+inline __m256i masked256(const std::uint64_t* p, unsigned count, std::uint64_t mask) noexcept {
   return _mm256_and_si256(load256(p, count), _mm256_set1_epi64x(static_cast<long long>(mask)));
 }
 
 template <unsigned w>
 NAYSAY_TARGET(NAYSAY_AVX2)
-inline __m256i products256(const RibbonProbe& p, const std::array<std::uint64_t, w / 64 + 1>& mask, unsigned plane) noexcept {
+inline __m256i
+    products256(const RibbonProbe& p, const std::array<std::uint64_t, w / 64 + 1>& mask, unsigned plane) noexcept {
   const unsigned count = p.planes - plane;
   const std::uint64_t* at = p.block + plane;
   __m256i x = _mm256_xor_si256(masked256(at, count, mask[0]), masked256(at + last_block<w>(p), count, mask[w / 64]));
@@ -138,7 +141,8 @@ inline __m256i products256(const RibbonProbe& p, const std::array<std::uint64_t,
 // Eight planes at a time: 64-bit parities are folded to 32 bits in pairs, then to 4, then looked up in a word of 16
 // bits that has bit x set if x is odd in ones.
 template <unsigned w>
-NAYSAY_TARGET(NAYSAY_AVX2) inline bool test_avx2(const RibbonProbe& p) noexcept {
+NAYSAY_TARGET(NAYSAY_AVX2)
+inline bool test_avx2(const RibbonProbe& p) noexcept {
   const auto mask = masks<w>(p);
   std::uint64_t wrong = 0;
   for (unsigned j = 0; j < p.planes; j += 8) {
@@ -158,15 +162,17 @@ NAYSAY_TARGET(NAYSAY_AVX2) inline bool test_avx2(const RibbonProbe& p) noexcept 
   return wrong == 0;
 }
 
-NAYSAY_TARGET(NAYSAY_AVX512) inline __m512i masked512(const std::uint64_t* p, __mmask8 lanes, std::uint64_t mask) noexcept {
+NAYSAY_TARGET(NAYSAY_AVX512)
+inline __m512i masked512(const std::uint64_t* p, __mmask8 lanes, std::uint64_t mask) noexcept {
   return _mm512_and_si512(_mm512_maskz_loadu_epi64(lanes, p), _mm512_set1_epi64(static_cast<long long>(mask)));
 }
 
 // Up to eight planes, one in each lane; most filters have no more. The i-th mask is mask[i * stride].
 template <unsigned w>
 NAYSAY_TARGET(NAYSAY_AVX512)
-inline bool test_one_vector(const std::uint64_t* block, const std::uint64_t* last, std::size_t planes, std::uint32_t bits,
-                            std::uint32_t lanes, const std::uint64_t* mask, std::size_t stride) noexcept {
+inline bool test_one_vector(const std::uint64_t* block, const std::uint64_t* last, std::size_t planes,
+                            std::uint32_t bits, std::uint32_t lanes, const std::uint64_t* mask,
+                            std::size_t stride) noexcept {
   const auto some = static_cast<__mmask8>(lanes);
   __m512i x = masked512(block, some, mask[0]);
   x = _mm512_xor_si512(x, masked512(last, some, mask[w / 64 * stride]));
@@ -192,15 +198,18 @@ inline bool test_avx512(const std::uint64_t* block, const std::uint64_t* last, u
   return wrong == 0;
 }
 template <unsigned w>
-NAYSAY_TARGET(NAYSAY_AVX512) inline bool test_avx512(const RibbonProbe& p) noexcept {
+NAYSAY_TARGET(NAYSAY_AVX512)
+inline bool test_avx512(const RibbonProbe& p) noexcept {
   const auto mask = masks<w>(p);
   const std::uint64_t* last = p.block + last_block<w>(p);
-  if (p.planes <= 8) return test_one_vector<w>(p.block, last, p.planes, p.bits, _bzhi_u32(0xff, p.planes), mask.data(), 1);
+  if (p.planes <= 8)
+    return test_one_vector<w>(p.block, last, p.planes, p.bits, _bzhi_u32(0xff, p.planes), mask.data(), 1);
   return test_avx512<w>(p.block, last, p.planes, p.bits, mask.data(), 1);
 }
 
 template <unsigned w>
-NAYSAY_TARGET(NAYSAY_AVX2) void test_all_avx2(std::span<const RibbonProbe> probes, std::uint8_t* out) noexcept {
+NAYSAY_TARGET(NAYSAY_AVX2)
+void test_all_avx2(std::span<const RibbonProbe> probes, std::uint8_t* out) noexcept {
   for (std::size_t i = 0; i < probes.size(); ++i) out[i] = test_avx2<w>(probes[i]);
 }
 
@@ -216,7 +225,8 @@ NAYSAY_TARGET(NAYSAY_AVX512) inline Lanes remix(Lanes x) noexcept {  // remix64
   return x ^ (x >> 32);
 }
 template <class T>
-NAYSAY_TARGET(NAYSAY_AVX512) void store(T (&to)[8], Lanes x) noexcept {
+NAYSAY_TARGET(NAYSAY_AVX512)
+void store(T (&to)[8], Lanes x) noexcept {
   static_assert(sizeof(T) == 8);
   _mm512_store_si512(to, (__m512i)x);
 }
@@ -237,7 +247,8 @@ struct alignas(64) EightProbes {
                               static_cast<std::uint32_t>(lanes[j]), &mask[0][j], 8);
   }
   NAYSAY_TARGET(NAYSAY_AVX512) bool test(unsigned j) const noexcept {
-    return test_avx512<w>(block[j], last[j], static_cast<unsigned>(planes[j]), static_cast<std::uint32_t>(bits[j]), &mask[0][j], 8);
+    return test_avx512<w>(block[j], last[j], static_cast<unsigned>(planes[j]), static_cast<std::uint32_t>(bits[j]),
+                          &mask[0][j], 8);
   }
 };
 #endif
@@ -263,8 +274,9 @@ bool test(const RibbonProbe& p) noexcept {
 
 class RibbonPlanes {
  public:
-  static constexpr unsigned kMaxPlanes = 32;                          // the bits of an equation
-  static constexpr std::uint32_t kMaxSlots = std::uint32_t{1} << 20;  // of a shard; 14 of them fit the 24 bits of an end
+  static constexpr unsigned kMaxPlanes = 32;  // the bits of an equation
+  static constexpr std::uint32_t kMaxSlots = std::uint32_t{1}
+                                             << 20;  // of a shard; 14 of them fit the 24 bits of an end
 
   // One shard's piece of the words.
   struct Place {
@@ -293,7 +305,8 @@ class RibbonPlanes {
     std::vector<std::uint64_t> before(shards + 1, 0);
     for (std::uint64_t s = 0; s < shards; ++s) before[s + 1] = before[s] + sizes[s];
     const auto fits = [&](Mix mix) {
-      const std::uint64_t rich = words_for_bits(before[mix.rich]), poor = words_for_bits(before[shards] - before[mix.rich]);
+      const std::uint64_t rich = words_for_bits(before[mix.rich]),
+                          poor = words_for_bits(before[shards] - before[mix.rich]);
       const std::uint64_t words = rich * (mix.planes + 1) + poor * mix.planes;
       return static_cast<double>(bits_of_fields(RibbonPlanes{}) + table_bits(shards) + 64 * words) <= bits;
     };
@@ -350,7 +363,8 @@ class RibbonPlanes {
   [[gnu::always_inline]] Place place(std::uint64_t shard) const noexcept {
     const std::uint64_t line = static_cast<std::uint32_t>(shard) / kLine;
     const std::uint64_t base = load_u64(table_.data() + line * kLineWords) & low_mask(40);
-    const std::uint64_t ends = load_u64(table_.data() + 1 + line * (kLineWords - kLine) + shard);  // of the one before and its own
+    const std::uint64_t ends =
+        load_u64(table_.data() + 1 + line * (kLineWords - kLine) + shard);  // of the one before and its own
     const std::uint32_t begin = static_cast<std::uint32_t>(ends) >> 8, end = static_cast<std::uint32_t>(ends >> 40);
     const std::uint32_t is_rich = shard < rich_;
     return {base + begin, end - begin, static_cast<std::uint32_t>(ends >> 32) & 0xff, planes_ + is_rich,
@@ -378,7 +392,8 @@ class RibbonPlanes {
 
   // The window of a key in `words`, where the shard lies at `at`.
   template <unsigned w>
-  [[gnu::always_inline]] static RibbonProbe probe_at(const std::uint64_t* words, const Place& at, std::uint64_t lo) noexcept {
+  [[gnu::always_inline]] static RibbonProbe probe_at(const std::uint64_t* words, const Place& at,
+                                                     std::uint64_t lo) noexcept {
     const Equation<w> e = ribbon_equation<w>(lo, at.seed, at.slots);
     const std::uint64_t slot = at.slot + e.start;
     RibbonProbe p;
@@ -424,21 +439,25 @@ class RibbonPlanes {
 
   // Every window of every shard lies inside the words.
   Result<Ok> validate(std::string_view who) const {
-    const auto corrupt = [&](std::string what) { return Error{Errc::corrupt, std::string(who) + ": " + std::move(what)}; };
+    const auto corrupt = [&](std::string what) {
+      return Error{Errc::corrupt, std::string(who) + ": " + std::move(what)};
+    };
     if (is_absent() && table_.empty() && words_.empty()) return Ok{};
     if (width_ != 64 && width_ != 128) return corrupt("width is " + std::to_string(width_) + "; it must be 64 or 128");
     if (planes_ > kMaxPlanes - (rich_ != 0))
       return corrupt(std::to_string(planes_) + " planes; there must be at most " + std::to_string(kMaxPlanes));
     if (shards_ == 0 || shards_ > kMaxShards || rich_ >= shards_ || table_.size() != table_words(shards_))
-      return corrupt(std::to_string(shards_) + " shards, " + std::to_string(rich_) + " of them rich, do not make a table of " +
-                     std::to_string(table_.size()) + " words");
-    if (rich_blocks_ > words_.size()) return corrupt("rich_blocks is " + std::to_string(rich_blocks_) + "; there are fewer words");
+      return corrupt(std::to_string(shards_) + " shards, " + std::to_string(rich_) +
+                     " of them rich, do not make a table of " + std::to_string(table_.size()) + " words");
+    if (rich_blocks_ > words_.size())
+      return corrupt("rich_blocks is " + std::to_string(rich_blocks_) + "; there are fewer words");
     for (std::uint64_t s = 0; s < shards_; ++s) {
       const Place at = place(s);
       const std::uint64_t end = words_for_bits(at.slot + at.slots);
       if (at.slots < width_ || at.slots > kMaxSlots || at.words + end * at.planes > words_.size())
         return corrupt("shard " + std::to_string(s) + " has " + std::to_string(at.slots) + " slots from " +
-                       std::to_string(at.slot) + " on; they must be " + std::to_string(width_) + " or more and lie inside the words");
+                       std::to_string(at.slot) + " on; they must be " + std::to_string(width_) +
+                       " or more and lie inside the words");
     }
     return Ok{};
   }
@@ -459,11 +478,13 @@ class RibbonPlanes {
 
 #if NAYSAY_X86
   template <unsigned w>
-  NAYSAY_TARGET(NAYSAY_AVX2) bool one_avx2(Digest d) const noexcept {
+  NAYSAY_TARGET(NAYSAY_AVX2)
+  bool one_avx2(Digest d) const noexcept {
     return ribbon_detail::test_avx2<w>(probe<w>(d));
   }
   template <unsigned w>
-  NAYSAY_TARGET(NAYSAY_AVX512) bool one_avx512(Digest d) const noexcept {
+  NAYSAY_TARGET(NAYSAY_AVX512)
+  bool one_avx512(Digest d) const noexcept {
     return ribbon_detail::test_avx512<w>(probe<w>(d));
   }
 #endif
@@ -477,7 +498,8 @@ class RibbonPlanes {
       for (std::size_t j = 0; j < count; ++j) {
         probes[j] = probe<w>(keys[i + j]);
         const std::uint64_t* end = probes[j].block + probes[j].planes * (w / 64 + 1);
-        for (const std::uint64_t* line = probes[j].block; line < end; line += kCacheLine / sizeof *line) __builtin_prefetch(line);
+        for (const std::uint64_t* line = probes[j].block; line < end; line += kCacheLine / sizeof *line)
+          __builtin_prefetch(line);
         __builtin_prefetch(end - 1);
       }
       return count;
@@ -507,7 +529,8 @@ class RibbonPlanes {
     const Lanes shard = ((hi >> 32) * shards_ + (((hi & 0xffffffff) * shards_) >> 32)) >> 32;
     const Lanes line = ((shard >> 1) * 0x92492493) >> 34;  // shard / kLine
     const Lanes base = gather(table_.data(), line * kLineWords) & 0xffffffffff;
-    const Lanes ends = gather(table_.data() + 1, line * (kLineWords - kLine) + shard);  // where it starts; its end, its seed
+    const Lanes ends =
+        gather(table_.data() + 1, line * (kLineWords - kLine) + shard);  // where it starts; its end, its seed
     const Lanes begin = (ends & 0xffffffff) >> 8, slots = (ends >> 40) - begin, seed = (ends >> 32) & 0xff;
     const auto is_rich = (Lanes)(shard < kZero + rich_);  // all ones or none
     const Lanes planes = planes_ - is_rich;
@@ -520,7 +543,8 @@ class RibbonPlanes {
     const Lanes slot = base + begin + (behind < slots - w ? behind : slots - w);
 
     const Lanes shift = slot & 63, back = 63 - shift, near = h | 1;
-    const Lanes block = reinterpret_cast<std::uintptr_t>(words_.data()) + 8 * ((rich_blocks_ & ~is_rich) + (slot >> 6) * planes);
+    const Lanes block =
+        reinterpret_cast<std::uintptr_t>(words_.data()) + 8 * ((rich_blocks_ & ~is_rich) + (slot >> 6) * planes);
     const Lanes lanes = ((kZero + 1) << planes) - 1;
     store(out.block, block);
     store(out.last, shift != kZero ? block + planes * (w / 8) : block);

@@ -45,11 +45,12 @@ class RibbonShard {
     band_.reset(at_.slots);
     const auto n = static_cast<std::uint32_t>(keys.size()), all = n + static_cast<std::uint32_t>(others.size());
     const auto planes = static_cast<std::uint32_t>(low_mask(others.empty() ? at_.planes : 1));
-    if (!band_.add_all(all, planes, [&](std::uint32_t i) __attribute__((always_inline)) {
-          Equation<w> e = ribbon_equation<w>(i < n ? keys[i] : others[i - n], seed, at_.slots);
-          if (i >= n) e.bits = ~e.bits;
-          return e;
-        }))
+    if (!band_.add_all(
+            all, planes, [&](std::uint32_t i) __attribute__((always_inline)) {
+              Equation<w> e = ribbon_equation<w>(i < n ? keys[i] : others[i - n], seed, at_.slots);
+              if (i >= n) e.bits = ~e.bits;
+              return e;
+            }))
       return false;
     // Random bits in the free slots: with zeros, a window that is mostly free would accept too many strangers.
     for (std::uint32_t i = 0; i < at_.slots; ++i)

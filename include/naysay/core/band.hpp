@@ -167,7 +167,8 @@ class Band {
       }
       if (simd() >= Simd::avx2) {
         const unsigned now = left < 4 ? 1 : 4;
-        now == 4 ? solve_bmi<4>(first + done, phase, stride, out + done) : solve_bmi<1>(first + done, phase, stride, out + done);
+        now == 4 ? solve_bmi<4>(first + done, phase, stride, out + done)
+                 : solve_bmi<1>(first + done, phase, stride, out + done);
         done += now;
         continue;
       }
@@ -225,7 +226,8 @@ class Band {
 
   // `lanes` planes at once, each w bits wide: the slots behind the one that is being found.
   template <unsigned lanes>
-  [[gnu::always_inline]] void solve_body(unsigned first, unsigned phase, unsigned stride, std::uint64_t* out) const noexcept {
+  [[gnu::always_inline]] void solve_body(unsigned first, unsigned phase, unsigned stride,
+                                         std::uint64_t* out) const noexcept {
     std::array<Coefficients<w>, lanes> window{};
     const auto store = [&](std::uint64_t block, unsigned shift) {
       for (unsigned j = 0; j < lanes; ++j) out[block * stride + j] = window[j].word[0] << shift;
@@ -246,7 +248,8 @@ class Band {
 
 #if NAYSAY_X86
   template <class Make>
-  NAYSAY_TARGET(NAYSAY_AVX2) bool add_all_bmi(std::uint32_t count, std::uint32_t planes, const Make& equation) noexcept {
+  NAYSAY_TARGET(NAYSAY_AVX2)
+  bool add_all_bmi(std::uint32_t count, std::uint32_t planes, const Make& equation) noexcept {
     return add_all_body(count, planes, equation);
   }
   template <unsigned lanes>
@@ -257,17 +260,20 @@ class Band {
 
   // Up to 8 planes, one in each lane of a vector.
   NAYSAY_TARGET(NAYSAY_AVX512)
-  void solve_avx512(unsigned first, unsigned count, unsigned phase, unsigned stride, std::uint64_t* out) const noexcept {
+  void solve_avx512(unsigned first, unsigned count, unsigned phase, unsigned stride,
+                    std::uint64_t* out) const noexcept {
     constexpr __mmask8 kAll = 0xff;  // GCC 12 takes the forms without a mask for a read of an uninitialised vector
     const __mmask8 lanes = static_cast<__mmask8>(low_mask(count));
     const __m512i one = _mm512_set1_epi64(1);
     __m512i near = _mm512_setzero_si512(), far = near;  // slots i .. i + 63, and the 64 behind them
     for (std::uint32_t i = slots(); i-- > 0;) {
-      if constexpr (w == 128) far = _mm512_or_si512(_mm512_maskz_slli_epi64(kAll, far, 1), _mm512_maskz_srli_epi64(kAll, near, 63));
+      if constexpr (w == 128)
+        far = _mm512_or_si512(_mm512_maskz_slli_epi64(kAll, far, 1), _mm512_maskz_srli_epi64(kAll, near, 63));
       near = _mm512_maskz_slli_epi64(kAll, near, 1);
       __m512i product = _mm512_and_si512(near, _mm512_set1_epi64(static_cast<long long>(rows_[i].word[0])));
       if constexpr (w == 128)
-        product = _mm512_xor_si512(product, _mm512_and_si512(far, _mm512_set1_epi64(static_cast<long long>(rows_[i].word[1]))));
+        product = _mm512_xor_si512(product,
+                                   _mm512_and_si512(far, _mm512_set1_epi64(static_cast<long long>(rows_[i].word[1]))));
       __m512i sum = _mm512_popcnt_epi64(product);
       sum = _mm512_mask_add_epi64(sum, static_cast<__mmask8>(bits_[i] >> first), sum, one);
       near = _mm512_or_si512(near, _mm512_and_si512(sum, one));
@@ -275,7 +281,8 @@ class Band {
         _mm512_mask_storeu_epi64(out + static_cast<std::uint64_t>((phase + i) / 64) * stride, lanes, near);
     }
     if (phase != 0)
-      _mm512_mask_storeu_epi64(out, lanes, _mm512_maskz_sll_epi64(kAll, near, _mm_cvtsi32_si128(static_cast<int>(phase))));
+      _mm512_mask_storeu_epi64(out, lanes,
+                               _mm512_maskz_sll_epi64(kAll, near, _mm_cvtsi32_si128(static_cast<int>(phase))));
   }
 #endif
 

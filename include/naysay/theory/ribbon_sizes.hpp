@@ -26,7 +26,9 @@ class RibbonSizes {
   // Requires width 64 or 128.
   constexpr RibbonSizes(unsigned width, RibbonFit fit) noexcept
       : width_(width),
-        shard_keys_(width == 64 ? 2000 : fit == RibbonFit::quick ? 3000 : 4000),
+        shard_keys_(width == 64               ? 2000
+                    : fit == RibbonFit::quick ? 3000
+                                              : 4000),
         slack_(width == 64 ? (fit == RibbonFit::quick ? 20 : 15) : (fit == RibbonFit::quick ? 5 : 2)) {}
 
   std::uint64_t shards(std::uint64_t keys) const noexcept {

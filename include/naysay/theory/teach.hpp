@@ -5,7 +5,8 @@
 //
 //   plain    p planes (p + 1 in a part of the shards), slack x in all of them      bits = p * (1 + x)
 //   exact    the same with the least slack, and one plane of its own that has a slot for every key and for e survivors
-//            a key: it refuses e * 2^p ranks more                                  bits = p * (1 + x) + (1 + e) * (1 + x)
+//            a key: it refuses e * 2^p ranks more                                  bits = p * (1 + x) + (1 + e) * (1 +
+//            x)
 //
 //   cost ^
 //        |##                   # refused for certain: first by the planes' slack, then by the exact plane
@@ -21,8 +22,9 @@
 //   x         free slots a key: slots_per_key - 1
 //   a, eps    stranger_fpr
 //
-// Promises   the rates are within 5 % of what a build measures for 10^5 keys or more (tests/aware/taught_ribbon_test.cpp).
-// Source     the limit: any structure that refuses m known negatives and accepts others with chance a needs
+// Promises   the rates are within 5 % of what a build measures for 10^5 keys or more
+// (tests/aware/taught_ribbon_test.cpp). Source     the limit: any structure that refuses m known negatives and accepts
+// others with chance a needs
 //            n log2(1/a) + m log2(1/(1 - a)) bits, a <= n / (n + m).
 #pragma once
 
@@ -74,7 +76,8 @@ class CostCurve {
   double total() const noexcept { return points_.back().cost; }
   // The share of the total cost beyond the `rank` costliest.
   double tail(double rank) const noexcept {
-    const auto above = std::upper_bound(points_.begin(), points_.end(), rank, [](double r, const Point& p) { return r < p.rank; });
+    const auto above =
+        std::upper_bound(points_.begin(), points_.end(), rank, [](double r, const Point& p) { return r < p.rank; });
     if (total() <= 0 || above == points_.end()) return 0;
     if (above == points_.begin()) return 1;
     const Point &a = above[-1], &b = *above;
@@ -113,8 +116,8 @@ struct Plan {
   RibbonSizes sizes() const noexcept { return {width, exact ? RibbonFit::tight : RibbonFit::quick}; }
 };
 
-// Of the x * (2^p - 1) negatives that slack could take, the part that is sure to find room with a few seeds
-// (96 of 100 shards at the first, the rest within 8; at 0.84, 86 of 100).
+// Of the x * (2^p - 1) negatives that slack could take, the part that is asked of it. Shards that were complete at the
+// first seed (w = 128, 3000 keys, 8 planes): 96 of 100 at 0.49, 86 of 100 at 0.84, and all within 8 seeds.
 inline constexpr double kSlackUsed = 0.75;
 inline constexpr double kWorthExactPlane = 1.1;  // a lower rate by this factor is worth a second look-up for keys
 inline constexpr double kWorthWidth = 1.15;      // ... is worth reading three blocks instead of two
@@ -161,16 +164,16 @@ inline Plan plain(const Task& task, const CostCurve& costs, unsigned width, doub
   plan.planes = std::clamp((task.bits_per_key - sizes.table_bits_per_key()) / slots, 0.0, 32.0);
   const Mixed mixed(plan.planes);
   plan.complete = kSlackUsed * x * std::expm1(mixed.whole * std::log(2.0)) >= lambda;
-  rate(plan, task, costs, mixed.mean([](double p) { return std::exp2(-p); }), mixed.mean([&](double p) {
-    return std::exp2(-p) * costs.tail(task.keys * x * std::expm1(p * std::log(2.0)));
-  }));
+  rate(plan, task, costs, mixed.mean([](double p) { return std::exp2(-p); }),
+       mixed.mean([&](double p) { return std::exp2(-p) * costs.tail(task.keys * x * std::expm1(p * std::log(2.0))); }));
   return plan;
 }
 
 // Ranks a key that the exact plane reaches when it has slots for e survivors.
 inline double reach(const Mixed& mixed, double x, double e, double lambda) {
   const auto needed = [&](double ranks) {
-    return mixed.mean([&](double p) { return std::max(0.0, ranks - kSlackUsed * x * (std::exp2(p) - 1)) * std::exp2(-p); });
+    return mixed.mean(
+        [&](double p) { return std::max(0.0, ranks - kSlackUsed * x * (std::exp2(p) - 1)) * std::exp2(-p); });
   };
   if (needed(lambda) <= e) return lambda;
   double low = 0, high = lambda;
@@ -217,7 +220,8 @@ inline Plan best_of_width(const Task& task, const CostCurve& costs, unsigned wid
     if (beats(plan, best, 1)) best = plan;
   }
   // In steps of one shard's plane, or finer than anybody would notice.
-  const auto steps = std::min<std::uint64_t>(64, RibbonSizes(width, RibbonFit::tight).shards(static_cast<std::uint64_t>(task.keys)));
+  const auto steps =
+      std::min<std::uint64_t>(64, RibbonSizes(width, RibbonFit::tight).shards(static_cast<std::uint64_t>(task.keys)));
   double worth = kWorthExactPlane;
   for (std::uint64_t i = 0; i <= 31 * steps; ++i) {
     const Plan plan = exact(task, costs, width, static_cast<double>(i) / static_cast<double>(steps));
@@ -235,12 +239,15 @@ inline Plan plan(const Task& task, const CostCurve& costs) {
     const Plan small = detail::best_of_width(task, costs, 128);
     if (detail::beats(small, plan, kWorthWidth)) plan = small;
   }
-  // Nanoseconds of a busy core (Ice Lake, 2.8 GHz): elimination of a key; order, p tests and a try or two of a negative.
+  // Nanoseconds of a busy core (Ice Lake, 2.8 GHz): elimination of a key; order, p tests and a try or two of a
+  // negative.
   plan.build_ns = task.keys * (plan.width == 64 ? 70 : 160) + costs.count() * 120;
   // The lo words and negatives of a group of shards, in vectors that grow by doubling, and the survivors of all.
-  const double all = task.keys + costs.count(), part = all > 0 ? std::min(1.0, group_size(task.keys, costs.count()) / all) : 0;
+  const double all = task.keys + costs.count(),
+               part = all > 0 ? std::min(1.0, group_size(task.keys, costs.count()) / all) : 0;
   const double survivors = plan.exact ? detail::Mixed(plan.planes).mean([](double p) { return std::exp2(-p); }) : 0;
-  plan.build_bytes = part * (8 * task.keys + 1.5 * kNegativeBytes * costs.count()) + 1.5 * kNegativeBytes * survivors * costs.count();
+  plan.build_bytes =
+      part * (8 * task.keys + 1.5 * kNegativeBytes * costs.count()) + 1.5 * kNegativeBytes * survivors * costs.count();
   return plan;
 }
 
