@@ -3,8 +3,10 @@
 #include "holder.hpp"
 #include "naysay/any_filter.hpp"
 #include "naysay/aware/habf.hpp"
+#include "naysay/aware/seesaw.hpp"
 #include "naysay/aware/taught_ribbon.hpp"
 #include "naysay/aware/weighted_bloom.hpp"
+#include "naysay/aware/weighted_counting_bloom.hpp"
 #include "naysay/classic/binary_fuse.hpp"
 #include "naysay/classic/blocked_bloom.hpp"
 #include "naysay/classic/bloom.hpp"
@@ -32,6 +34,9 @@ constexpr FilterType kFilters[] = {
     entry<WeightedBloom>("weighted-bloom", 20),
     entry<Habf>("habf", 21),
     entry<FastHabf>("f-habf", 22),
+    entry<Seesaw>("seesaw", 23),
+    entry<AdaSeesaw>("ada-seesaw", 24),
+    entry<WeightedCountingBloom>("weighted-counting-bloom", 25),
     entry<TaughtRibbon>("taught-ribbon", 50),
 };
 

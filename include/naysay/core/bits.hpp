@@ -68,6 +68,22 @@ constexpr std::uint64_t move_bits_down(std::uint64_t word, unsigned first, unsig
   return (word & ~range) | ((word >> 1) & range & ~(std::uint64_t{1} << last)) | (std::uint64_t{in} << last);
 }
 
+// The field of at most 25 bits that starts at bit `at`, and above it whatever lies behind: for those who mask anyway.
+// Reads 4 bytes, which lie in two cache lines half as often as load_bits()'s 8.
+inline std::uint32_t peek_bits(const std::uint64_t* words, std::uint64_t at) noexcept {
+  std::uint32_t x;
+  std::memcpy(&x, reinterpret_cast<const unsigned char*>(words) + (at >> 3), sizeof x);
+  return x >> (at & 7);
+}
+// Adds to the field of at most 25 bits that starts at bit `at`, modulo 2^32. Requires that the sum fits the field.
+inline void add_bits(std::uint64_t* words, std::uint64_t at, std::uint32_t value) noexcept {
+  unsigned char* p = reinterpret_cast<unsigned char*>(words) + (at >> 3);
+  std::uint32_t x;
+  std::memcpy(&x, p, sizeof x);
+  x += value << (at & 7);
+  std::memcpy(p, &x, sizeof x);
+}
+
 // 64 bits that start at bit `at`, across two words. Requires that word at / 64 + 1 exists.
 inline std::uint64_t load_window(const std::uint64_t* words, std::uint64_t at) noexcept {
   const unsigned shift = static_cast<unsigned>(at & 63);

@@ -78,6 +78,7 @@ struct Claims {
   bool uses_negatives = false;      // build looks at Workload::negatives
   bool exact_on_negatives = false;  // at its default budget and one negative per key, no known negative is accepted
   bool reads_bytes = false;         // build and queries need the key's bytes, not only its digest
+  bool adapts_with_churn = false;   // adapt works as keys leave and others come, not at once
   double fpr_model_error = 0.02;    // |measured / expected_fpr() - 1| beyond statistical noise, at most
   std::uint64_t fixed_bits = 1024;  // size_bits() <= bits_per_key * room() + fixed_bits
 };
@@ -107,8 +108,8 @@ concept ErasableFilter = DynamicFilter<F> && requires(F& f, Digest d) {
   { f.erase(d) } noexcept -> std::same_as<bool>;
 };
 
-// Told of a false positive and its cost, it stops making it. True: the negative is refused from now on.
-// Requires that d is not a key.
+// Told of a false positive and its cost, it stops making it, at once or (Claims::adapts_with_churn) by and by. True: the
+// negative is refused from now on, and false if it is not refused yet. Requires that d is not a key.
 template <class F>
 concept AdaptiveFilter = Filter<F> && requires(F& f, Digest d, float cost) {
   { f.adapt(d, cost) } noexcept -> std::same_as<bool>;

@@ -91,6 +91,11 @@ class HashWalk {
   std::uint64_t value_, step_, bend_;
 };
 
+// The i-th value of a HashWalk, for those who need one alone.
+constexpr std::uint64_t triple_hash(Digest d, std::uint64_t i) noexcept {
+  return d.lo + i * d.hi + i * (i - 1) / 2 * ((d.lo << 32) | (d.lo >> 32));
+}
+
 // The fast path for 64-bit integers under HashId::xxh3.
 constexpr Digest digest(std::uint64_t key, std::uint64_t seed = 0) noexcept {
   return {mix64(key + seed * 0x9e3779b97f4a7c15u), mix64((key ^ 0xa0761d6478bd642fu) + mix64(seed + 1))};

@@ -1,0 +1,170 @@
+// The seesaw rates: against filters that were built, against the paper's own approximations, and the optimiser.
+#include "naysay/theory/seesaw.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "naysay/aware/seesaw.hpp"
+#include "sample.hpp"
+
+namespace naysay {
+namespace {
+
+namespace theory = rates::seesaw;
+using sample::numbers;
+
+struct Point {
+  double bits_per_key;
+  std::uint32_t k;
+  double alpha;
+  std::uint64_t encode;
+  std::int32_t extra;
+};
+constexpr std::uint64_t kKeys = 40'000;
+constexpr Point kPoints[] = {
+    {12, 1, 0.10, 2'000, 0},  {12, 2, 0.10, 8'000, 0},  {16, 2, 0.20, 20'000, 0}, {20, 2, 0.05, 4'000, 0}, {20, 3, 0.10, 8'000, 0},
+    {20, 3, 0.10, 40'000, 0}, {20, 5, 0.10, 8'000, 0},  {24, 3, 0.15, 20'000, 0}, {28, 4, 0.10, 2'000, 0}, {28, 4, 0.30, 10'000, 0},
+    {20, 2, 0.01, 40'000, 4}, {20, 3, 0.10, 40'000, 4}, {24, 4, 0.02, 40'000, 8}, {12, 1, 0.10, 8'000, 2},
+};
+
+// Within 5 % or, where the hits are few, 5 standard deviations.
+::testing::AssertionResult close(std::uint64_t hits, std::uint64_t asked, double expected) {
+  return sample::rate_matches(hits, asked, expected, 0.05);
+}
+
+class SeesawRates : public ::testing::TestWithParam<std::tuple<Point, SeesawQuery>> {};
+
+TEST_P(SeesawRates, PredictWhatAFilterDoes) {
+  const auto [point, query] = GetParam();
+  const auto keys = numbers(0, kKeys), negatives = numbers(10'000'000, point.encode), strangers = numbers(20'000'000, 200'000);
+  const auto f = Seesaw::build({.keys = keys, .negatives = negatives},
+                               {.bits_per_key = point.bits_per_key, .k = point.k, .alpha = point.alpha, .encode = point.encode,
+                                .extra = point.extra, .query = query});
+  ASSERT_TRUE(f) << f.error().message;
+  const theory::Question q{.bits = point.bits_per_key * kKeys, .keys = kKeys};
+  const auto extra = static_cast<unsigned>(point.extra);
+  const theory::State s =
+      theory::of_shape(theory::shape_of(q, point.k, extra, point.alpha, static_cast<double>(point.encode)), kKeys);
+  std::uint64_t known = 0, other = 0;
+  for (const Digest& d : negatives) known += f->may_contain(d);
+  for (const Digest& d : strangers) other += f->may_contain(d);
+  EXPECT_TRUE(close(known, negatives.size(), theory::known_fpr(query, s, point.k, extra))) << "known negatives";
+  EXPECT_TRUE(close(other, strangers.size(), theory::stranger_fpr(query, s, point.k, extra))) << "strangers";
+}
+
+INSTANTIATE_TEST_SUITE_P(Points, SeesawRates,
+                         ::testing::Combine(::testing::ValuesIn(kPoints),
+                                            ::testing::Values(SeesawQuery::exact_path, SeesawQuery::two_round)));
+
+TEST(SeesawTheory, AgreesWithTheLemmasWhereTheirApproximationsHold) {
+  // few negatives and k = 1: then 1 - (1 - mu)^k is k * mu, as Lemmas V.5 and V.6 assume
+  const theory::Shape s{.counters = 50'000, .cells = 1000, .negatives = 500, .k = 1};
+  const double keys = 10'000, mu = theory::leaning_share(s);
+  EXPECT_NEAR(mu, 1 - std::exp(-500.0 / 50'000), 1e-12);                                          // V.1
+  EXPECT_NEAR(theory::conflicting_keys(keys, mu, 1), keys * mu, 1e-9);                            // V.2
+  EXPECT_NEAR(theory::load(0.5), 1 - std::exp(-0.5), 1e-12);                                      // V.3, s = 2
+  EXPECT_NEAR(theory::modulated_share(0.4, mu, 2), 0.4 * (1 - mu) + 0.6 * (1 - mu * mu), 1e-12);  // V.4
+  const double moved = 0.9;
+  EXPECT_NEAR(theory::used_leaning(s, keys, mu, moved), 1 - std::exp(-keys / s.counters * (1 - moved)), 1e-9);                    // V.5
+  EXPECT_NEAR(theory::used_upright(s, keys, mu, moved), 1 - std::exp(-keys / s.counters * (1 + mu / (1 - mu) * moved)), 1e-9);  // V.6
+}
+
+TEST(SeesawTheory, AveragesTheLoadWhileFilling) {
+  for (double per_cell : {1e-9, 1e-3, 0.5, 1.0, 7.0}) {
+    double sum = 0;
+    for (int i = 0; i < 100'000; ++i) sum += theory::load(per_cell * (i + 0.5) / 100'000);
+    EXPECT_NEAR(theory::average_load(per_cell) / (sum / 100'000), 1, 1e-6) << per_cell;
+  }
+}
+
+TEST(SeesawTheory, GivesTheSimulatedRatesOfTheExactPath) {
+  // with no leaning counter it is a counting Bloom filter
+  const theory::State plain{0, 0, 0, 0.5};
+  for (unsigned k : {1u, 3u, 8u})
+    for (SeesawQuery query : {SeesawQuery::exact_path, SeesawQuery::two_round})
+      EXPECT_NEAR(theory::stranger_fpr(query, plain, k, 0), std::pow(0.5, k), 1e-12);
+  // all lean and all cells are full: nothing is moved, so the path is the k counters
+  const theory::State all{1, 1, 0.5, 0};
+  EXPECT_NEAR(theory::stranger_fpr(SeesawQuery::exact_path, all, 4, 0), std::pow(0.5, 4), 1e-12);
+  EXPECT_NEAR(theory::stranger_fpr(SeesawQuery::exact_path, all, 4, 3), std::pow(0.5, 7), 1e-12);
+  EXPECT_NEAR(theory::known_fpr(SeesawQuery::exact_path, all, 4, 3), std::pow(0.5, 7), 1e-12);
+}
+
+std::vector<float> zipf(std::uint64_t n, double skew) {
+  std::vector<float> out(n);
+  for (std::uint64_t i = 0; i < n; ++i) out[i] = static_cast<float>(std::pow(static_cast<double>(i + 1), -skew));
+  return out;
+}
+
+TEST(SeesawTheory, DrawsTheCostCurve) {
+  const auto costs = zipf(1000, 1);
+  const auto curve = theory::cost_curve(costs, costs.size());
+  ASSERT_FALSE(curve.empty());
+  EXPECT_EQ(curve.front().count, 1u);
+  EXPECT_EQ(curve.back().count, 1000u);
+  EXPECT_NEAR(curve.back().share, 1, 1e-12);
+  for (std::size_t i = 1; i < curve.size(); ++i) {
+    EXPECT_GT(curve[i].count, curve[i - 1].count);
+    EXPECT_NEAR(curve[i].share, theory::cost_share(costs, curve[i].count, costs.size()), 1e-9);
+  }
+  for (const auto& p : theory::cost_curve({}, 64)) EXPECT_NEAR(p.share, static_cast<double>(p.count) / 64, 1e-12);
+  EXPECT_TRUE(theory::cost_curve({}, 0).empty());
+}
+
+// The optimiser against a much finer scan without its short cuts.
+TEST(SeesawTheory, PlansWithinOnePercentOfAFullScan) {
+  constexpr double kN = 100'000;
+  for (double skew : {0.5, 1.0, 1.5})
+    for (double bits : {14.0, 22.0, 30.0}) {
+      const auto costs = zipf(100'000, skew);
+      const auto curve = theory::cost_curve(costs, costs.size());
+      const theory::Question q{.bits = bits * kN, .keys = kN, .curve = curve, .stranger_share = 0.01};
+      const theory::Plan plan = theory::plan(q);
+      const double counters = bits / q.counter_bits;
+      const unsigned plain_k = rates::bloom_best_k(counters);
+      double best = rates::bloom(counters, plain_k);
+      for (unsigned k = 1; k <= plain_k + 2; ++k)
+        for (unsigned extra : theory::kExtras)
+          for (std::size_t i = 0; i < curve.size(); i += 2)
+            for (unsigned a = 1; a <= 128; a += 3) {
+              const auto s = theory::shape_of(q, k, extra, a / 256.0, static_cast<double>(curve[i].count));
+              if (theory::weighted_fpr(q, s, curve[i], kN) >= best) continue;
+              bool holds = true;
+              for (double fill : theory::kFills)
+                holds = holds && theory::weighted_fpr(q, s, curve[i], fill * kN) <= rates::bloom(counters / fill, plain_k);
+              if (holds) best = theory::weighted_fpr(q, s, curve[i], kN);
+            }
+      EXPECT_LE(plan.wfpr, best * 1.01) << skew << " " << bits;
+    }
+}
+
+TEST(SeesawTheory, NeverPlansWorseThanACountingBloomFilterAtAnyFillFromATenth) {
+  for (double skew : {0.0, 0.5, 1.0, 1.5, 2.5})
+    for (double bits : {6.0, 12.0, 20.0, 28.0, 36.0, 60.0})
+      for (double strangers : {0.0, 0.01, 0.2, 1.0}) {
+        const auto costs = zipf(20'000, skew);
+        const auto curve = theory::cost_curve(costs, costs.size());
+        const theory::Question q{.bits = bits * 20'000, .keys = 20'000, .curve = curve, .stranger_share = strangers};
+        const theory::Plan plan = theory::plan(q);
+        const unsigned k = rates::bloom_best_k(bits / 4);
+        if (plan.shape.negatives == 0) {
+          EXPECT_EQ(plan.shape.k, k);
+          EXPECT_EQ(plan.shape.cells, 0);
+          continue;
+        }
+        const theory::CostPoint point{0, theory::cost_share(costs, static_cast<std::uint64_t>(plan.shape.negatives), 20'000)};
+        for (double fill = 0.1; fill < 1.001; fill += 0.05)
+          EXPECT_LE(theory::weighted_fpr(q, plan.shape, point, fill * 20'000), 1.1 * rates::bloom(bits / 4 / fill, k))
+              << skew << " " << bits << " " << strangers << " at " << fill;
+      }
+}
+
+TEST(SeesawTheory, EncodesNothingWhenAllQueriesAreAboutStrangers) {
+  const auto costs = zipf(1000, 1);
+  const auto curve = theory::cost_curve(costs, costs.size());
+  EXPECT_EQ(theory::plan({.bits = 28'000, .keys = 1000, .curve = curve, .stranger_share = 1}).shape.negatives, 0);
+}
+
+}  // namespace
+}  // namespace naysay
