@@ -254,7 +254,8 @@ class PeeledCells {
     }
     if ((seen & kMany) != 0) return false;
 
-    std::uint32_t* stack = reinterpret_cast<std::uint32_t*>(scratch);
+    using Slot [[gnu::may_alias]] = std::uint32_t;  // the sorted keys were there as 64-bit words
+    Slot* stack = reinterpret_cast<Slot*>(scratch);
     std::uint64_t top = slots + 1, peeled = 0;
     for (std::uint64_t i = 0; i < slots; ++i) {
       stack[top - 1] = static_cast<std::uint32_t>(i);
