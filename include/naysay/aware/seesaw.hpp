@@ -423,7 +423,7 @@ class BasicSeesaw {
     path.index = path.entry.count == 0 ? upright_backup(c, d) : path.entry.index;
     const std::uint64_t backup = c.position(d, k_ + path.index);
     std::uint64_t& first = path.at[std::countr_zero(row.leaning())];
-    const std::uint64_t keep = 0 - std::uint64_t{c.leans(c.read(backup))};  // no branch on it: it is a coin toss
+    const std::uint64_t keep = 0 - std::uint64_t{c.leans(c.read(backup))};  // a coin toss, so both answers are ready before it is known
     first = (first & keep) | (backup & ~keep);
     return path;
   }
@@ -458,7 +458,7 @@ class BasicSeesaw {
     const HashModulator::Entry entry = modulator_.at(modulator_.position(d));
     if (entry.count == 0) return false;
     const std::uint32_t backup = c.read(c.position(d, k_ + entry.index));
-    const bool leans = c.leans(backup);  // no branch on it: it is a coin toss
+    const bool leans = c.leans(backup);  // a coin toss, so both answers are ready before it is known
     return leans ? row.vacant() == 0 : c.count(backup) != 0;
   }
 
