@@ -2,8 +2,10 @@
 // conformance tests, a fuzz target and benchmark rows. Names and ids are permanent once released.
 #include "holder.hpp"
 #include "naysay/any_filter.hpp"
+#include "naysay/aware/adaptive_stacked.hpp"
 #include "naysay/aware/habf.hpp"
 #include "naysay/aware/seesaw.hpp"
+#include "naysay/aware/stacked.hpp"
 #include "naysay/aware/taught_ribbon.hpp"
 #include "naysay/aware/weighted_bloom.hpp"
 #include "naysay/aware/weighted_counting_bloom.hpp"
@@ -37,6 +39,12 @@ constexpr FilterType kFilters[] = {
     entry<Seesaw>("seesaw", 23),
     entry<AdaSeesaw>("ada-seesaw", 24),
     entry<WeightedCountingBloom>("weighted-counting-bloom", 25),
+    entry<Stacked<Bloom>>("stacked-bloom", 30),
+    entry<Stacked<Cuckoo>>("stacked-cuckoo", 31),
+    entry<Stacked<Quotient>>("stacked-quotient", 32),
+    entry<Stacked<Ribbon>>("stacked-ribbon", 33),
+    entry<Stacked<CountingBloom, 3>>("stacked-counting-bloom", 34),
+    entry<AdaptiveStacked<Bloom>>("adaptive-stacked", 35),
     entry<TaughtRibbon>("taught-ribbon", 50),
 };
 

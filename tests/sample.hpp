@@ -29,6 +29,13 @@ class Words {
   std::uint64_t state_;
 };
 
+// Costs 1 / rank^exponent, costliest first; digests are random, so their order says nothing.
+inline std::vector<float> zipf_costs(double exponent, std::uint64_t count) {
+  std::vector<float> costs(count);
+  for (std::uint64_t i = 0; i < count; ++i) costs[i] = static_cast<float>(std::pow(static_cast<double>(i + 1), -exponent));
+  return costs;
+}
+
 // Both sides: 5 standard deviations plus the model error that the filter admits.
 inline ::testing::AssertionResult rate_matches(std::uint64_t hits, std::uint64_t asked, double expected, double model_error) {
   const double mean = expected * static_cast<double>(asked);

@@ -1,0 +1,160 @@
+// CostCurve: the costs of the known negatives, sorted and added up, in one pass and without sorting.
+//
+//   float cost   0 eeeeeeee mmmmmmm llllllllllllllll        non-negative floats are ordered as their bits are
+//                  `------ bin ---'  `---- low ----'
+//
+//   costliest bin first:   count   4    11    230   ...      weight(x): the x costliest together;
+//                          weight  9.1  6.0   81.2  ...                 within a bin in proportion
+//
+// All costs of a bin are equal to one part in 128, so what proportion leaves out is far below what the rates of
+// filters can be known to. Bins are added up in integers: any number of threads gives the same curve.
+//
+//   paper                 here
+//   f(x)                  cost / weight()
+//   E(psi), E(N_k)        after(samples).share, .count: what so many queries will have shown of the negatives
+//
+// Promises   one pass over the costs, O(bins) for everything after it.
+// Source     Deeds, 2020, section 2.4.2.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "naysay/core/hash.hpp"
+#include "naysay/core/parallel.hpp"
+
+namespace naysay {
+
+class CostCurve {
+ public:
+  CostCurve() = default;
+
+  // `count` negatives with these costs, or of cost 1 each if there are none.
+  static CostCurve of(std::span<const float> costs, std::uint64_t count, unsigned threads = 1) {
+    CostCurve curve;
+    if (costs.empty()) {
+      if (count != 0) curve.append(bin_of(1.0f), static_cast<double>(count), static_cast<double>(count));
+      return curve;
+    }
+    struct Sum {
+      std::uint64_t count = 0, low = 0;
+    };
+    const unsigned parts = std::max(threads, 1u);
+    std::vector<std::vector<Sum>> sums(parts, std::vector<Sum>(kBins));
+    parallel_for(parts, threads, [&](std::uint64_t part) {
+      const std::size_t first = costs.size() * part / parts, last = costs.size() * (part + 1) / parts;
+      for (float cost : costs.subspan(first, last - first)) {
+        const auto bits = std::bit_cast<std::uint32_t>(cost);
+        Sum& sum = sums[part][bin_of(cost)];
+        ++sum.count;
+        sum.low += bits & kLowMask;
+      }
+    });
+    for (std::uint32_t bin = kBins; bin-- > 0;) {
+      Sum sum;
+      for (const auto& part : sums) sum.count += part[bin].count, sum.low += part[bin].low;
+      if (sum.count == 0) continue;
+      const double base = std::bit_cast<float>(bin << kLowBits);
+      const double step = (std::bit_cast<float>((bin << kLowBits) + kLowMask) - base) / kLowMask;
+      curve.append(bin, static_cast<double>(sum.count),
+                   base * static_cast<double>(sum.count) + step * static_cast<double>(sum.low));
+    }
+    return curve;
+  }
+
+  // Costs 1 / rank^exponent of ranks 1..count; beyond the first thousand ranks, ranges of them by Euler-Maclaurin.
+  static CostCurve zipf(double exponent, double count) {
+    CostCurve curve;
+    const auto integral = [&](double a, double b) {
+      return std::abs(exponent - 1) < 1e-9 ? std::log(b / a)
+                                           : (std::pow(b, 1 - exponent) - std::pow(a, 1 - exponent)) / (1 - exponent);
+    };
+    for (double rank = 1; rank <= count;) {
+      const double next = std::min(count + 1, rank <= 1000 ? rank + 1 : std::floor(rank * 1.01));
+      const double high = std::pow(rank, -exponent), low = std::pow(next, -exponent);
+      const double weight = next - rank <= 1 ? high : integral(rank, next) + (high - low) / 2;
+      curve.append(bin_of(static_cast<float>(high)), next - rank, weight);
+      rank = next;
+    }
+    return curve;
+  }
+
+  double count() const noexcept { return points_.empty() ? 0 : points_.back().count; }
+  double weight() const noexcept { return points_.empty() ? 0 : points_.back().weight; }
+
+  // The cost of the x costliest.
+  double weight(double x) const noexcept {
+    const std::size_t i = index(x);
+    if (i == points_.size()) return weight();
+    const Point before = i == 0 ? Point{} : points_[i - 1];
+    const double part = (std::max(x, 0.0) - before.count) / (points_[i].count - before.count);
+    return before.weight + part * (points_[i].weight - before.weight);
+  }
+
+  // Names the x costliest: all of the bins above one, and of that bin those whose digests fall below a limit.
+  struct Cut {
+    std::uint32_t bin = 0;
+    std::uint64_t below = ~std::uint64_t{0};
+
+    bool takes(float cost, Digest d) const noexcept {
+      const std::uint32_t b = bin_of(cost);
+      return b > bin || (b == bin && (below == ~std::uint64_t{0} || remix64(d.hi ^ d.lo) < below));
+    }
+  };
+  Cut cut(double x) const noexcept {
+    const std::size_t i = index(x);
+    if (i == points_.size()) return {};
+    const double before = i == 0 ? 0 : points_[i - 1].count;
+    const double part = (std::max(x, 0.0) - before) / (points_[i].count - before);
+    return {points_[i].bin, part >= 1 ? ~std::uint64_t{0} : static_cast<std::uint64_t>(std::ldexp(part, 64))};
+  }
+
+  // What `samples` queries drawn in proportion to the costs are expected to have met: how many different negatives,
+  // and the share of all later queries that is about those.
+  struct Seen {
+    double count = 0, share = 0;
+  };
+  Seen after(double samples) const noexcept {
+    Seen seen;
+    if (!(weight() > 0)) return seen;
+    Point before;
+    for (const Point& p : points_) {
+      const double n = p.count - before.count, f = (p.weight - before.weight) / n / weight();
+      const double met = f >= 1 ? 1 : -std::expm1(samples * std::log1p(-f));
+      seen.count += n * met;
+      seen.share += n * f * met;
+      before = p;
+    }
+    return seen;
+  }
+
+ private:
+  static constexpr unsigned kLowBits = 16;  // 7 bits of mantissa stay: 32,768 bins, half a megabyte while counting
+  static constexpr std::uint32_t kLowMask = (1u << kLowBits) - 1;
+  static constexpr std::uint32_t kBins = 1u << (31 - kLowBits);
+
+  struct Point {  // of this bin and all costlier ones
+    double count = 0, weight = 0;
+    std::uint32_t bin = 0;
+  };
+
+  static std::uint32_t bin_of(float cost) noexcept {
+    return (std::bit_cast<std::uint32_t>(cost) & 0x7fffffffu) >> kLowBits;
+  }
+  void append(std::uint32_t bin, double n, double cost) { points_.push_back({count() + n, weight() + cost, bin}); }
+
+  // The point in which the x-th costliest lies.
+  std::size_t index(double x) const noexcept {
+    return static_cast<std::size_t>(
+        std::lower_bound(points_.begin(), points_.end(), x, [](const Point& p, double v) { return p.count < v; }) -
+        points_.begin());
+  }
+
+  std::vector<Point> points_;
+};
+
+}  // namespace naysay

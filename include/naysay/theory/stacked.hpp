@@ -1,0 +1,111 @@
+// Stacked: what a stack of filters accepts, holds and costs, from the false-positive rates of its layers.
+//
+//   layer      1          2          3          4          5
+//           +------+   +------+   +------+   +------+   +------+
+//   holds   | keys |-->| negs |-->| keys |-->| negs |-->| keys |-->  maybe
+//           +------+   +------+   +------+   +------+   +------+
+//   rate       a1    |    a2    |    a3    |    a4    |    a5
+//   refusal    no  <-+  maybe <-+    no  <-+  maybe <-+    no
+//
+//   who reaches the end of layers 1..i        keys  a2 a4 a6 ..   known negatives  a1 a3 a5 ..   strangers  a1 a2 a3 ..
+//
+//   paper          here
+//   alpha_i        rates[i - 1]; T_L = rates.size(), which is odd
+//   psi            known_share: the part of the negative queries that is about known negatives
+//   s(alpha)       price(rate): bits per key of the base
+//   |N_k| / |P|    known_per_key
+//   EFPR, EFPB     stacked_fpr, stacked_stranger
+//   c_i, c_q       the units of StackedWork and of the *_queries functions: one insert, one query of a base filter
+//
+// Source     Deeds, 2020, section 2.2. Its sum for the query cost of known negatives starts one term too early (layers
+//            2 and 3 are reached with chance a1, not 1), and its build cost asks the last layer about the known
+//            negatives, which no build needs; both are as counted here.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace naysay::rates {
+
+// P(maybe | known negative): every layer of keys errs.
+inline double stacked_known(std::span<const double> rates) noexcept {
+  double all = 1;
+  for (std::size_t i = 0; i < rates.size(); i += 2) all *= rates[i];
+  return all;
+}
+
+// P(maybe | stranger), the worst case of all negatives: some layer of negatives refuses it, or no layer does.
+inline double stacked_stranger(std::span<const double> rates) noexcept {
+  double reaches = 1, accepted = 0;
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    if (i % 2 == 1) accepted += reaches * (1 - rates[i]);
+    reaches *= rates[i];
+  }
+  return accepted + reaches;
+}
+
+inline double stacked_fpr(std::span<const double> rates, double known_share) noexcept {
+  return known_share * stacked_known(rates) + (1 - known_share) * stacked_stranger(rates);
+}
+
+// Bits per key of the whole stack.
+template <class Price>
+double stacked_bits_per_key(std::span<const double> rates, double known_per_key, Price&& price) {
+  double keys = 1, known = known_per_key, bits = 0;
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    bits += (i % 2 == 0 ? keys : known) * price(rates[i]);
+    (i % 2 == 0 ? known : keys) *= rates[i];
+  }
+  return bits;
+}
+
+// Base operations of a build, per key and per known negative.
+struct StackedWork {
+  double key_inserts = 0, key_queries = 0, known_inserts = 0, known_queries = 0;
+};
+
+inline StackedWork stacked_build_work(std::span<const double> rates) noexcept {
+  StackedWork work;
+  double keys = 1, known = 1;
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    const bool last = i + 1 == rates.size();
+    if (i % 2 == 0) {
+      work.key_inserts += keys;
+      if (!last) work.known_queries += known;
+      known *= rates[i];
+    } else {
+      work.known_inserts += known;
+      work.key_queries += keys;
+      keys *= rates[i];
+    }
+  }
+  return work;
+}
+
+// Base queries of one query: for a key, a known negative, a stranger.
+inline double stacked_key_queries(std::span<const double> rates) noexcept {
+  double reaches = 1, queries = 0;
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    queries += reaches;
+    if (i % 2 == 1) reaches *= rates[i];
+  }
+  return queries;
+}
+inline double stacked_known_queries(std::span<const double> rates) noexcept {
+  double reaches = 1, queries = 0;
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    queries += reaches;
+    if (i % 2 == 0) reaches *= rates[i];
+  }
+  return queries;
+}
+inline double stacked_stranger_queries(std::span<const double> rates) noexcept {
+  double reaches = 1, queries = 0;
+  for (double rate : rates) {
+    queries += reaches;
+    reaches *= rate;
+  }
+  return queries;
+}
+
+}  // namespace naysay::rates
