@@ -75,7 +75,7 @@ class Stacked {
 
  public:
   struct Params {
-    double bits_per_key = 10;
+    double bits_per_key = typename Base::Params{}.bits_per_key;
     std::uint32_t layers = kMostLayers;  // at most; odd
     double wfpr = 0;                     // 0: the lowest for the bits; else the fewest bits that reach it
     double max_fpr = 0;                  // for strangers, the worst case; 0: no bound
@@ -343,6 +343,7 @@ class Stacked<Base, kMostLayers>::Builder {
             .bits = here_.bits,
             .layer_bits = tune::layer_bits<Base>(),
             .strangers = here_.others,
+            .spare = kSpare,
             .wfpr = p_.wfpr > 0 ? std::max(p_.wfpr - here_.accepted_weight, 1e-300) : 0,
             .max_stranger = p_.max_fpr > 0 ? std::max(p_.max_fpr - here_.accepted, 0.0) / here_.reaches : 1,
             .layers = here_.layers,
@@ -469,6 +470,8 @@ class Stacked<Base, kMostLayers>::Builder {
     known.digests.resize(left);
     if (!known.costs.empty()) known.costs.resize(left);
   }
+
+  static constexpr double kSpare = 3;  // one layer in a thousand is smaller than the next plan would like
 
   const Workload& w_;
   const Params& p_;

@@ -20,12 +20,13 @@ inline unsigned bloom_best_k(double bits_per_key) noexcept {
 
 // The fewest bits per key at which bloom() with its best k is at most fpr. Requires 0 < fpr < 1.
 inline double bloom_bits_per_key(double fpr) noexcept {
-  // For a given k the formula is solved exactly; the best k is within one of log2(1 / fpr).
+  // For a given k the formula is solved exactly, but for rounding: a little more than that is surely enough. The best k
+  // is within one of log2(1 / fpr).
   const auto near = static_cast<unsigned>(std::clamp(std::log2(1 / fpr), 1.0, 63.0));
   double least = HUGE_VAL;
   for (unsigned k = std::max(near, 2u) - 1; k <= near + 1; ++k)
     least = std::min(least, -static_cast<double>(k) / std::log1p(-std::pow(fpr, 1.0 / k)));
-  return least;
+  return least * (1 + 1e-12);
 }
 
 // Quotient: slots of r remainder bits and 2.25 bits of bookkeeping (an offset of 16 bits and two bits a slot in blocks of

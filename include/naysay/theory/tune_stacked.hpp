@@ -148,6 +148,7 @@ struct StackProblem {
   double bits = 0;                  // that may be spent
   double layer_bits = 0;            // that a layer takes beside its price
   double strangers = 1;             // weight of the queries about strangers that come this far
+  double spare = 0;                 // room for so many standard deviations more keys than are expected below layer 2
   double cold = 0;                  // part of the queries that only the first layer will answer
   double wfpr = 0;                  // 0: the lowest for the bits; else the fewest bits that reach it
   double max_stranger = 1;          // strangers that come this far are accepted at most at this rate
@@ -292,9 +293,9 @@ class Search {
   }
 
  private:
-  // How many keys pass a layer of negatives is drawn when it is built; three deviations more must find room below it,
+  // How many keys pass a layer of negatives is drawn when it is built; some more than expected must find room below it,
   // because with whole fingerprints there may be no smaller layer. What is not needed the next plan spends.
-  static double at_most(double keys) noexcept { return keys + 3 * std::sqrt(keys); }
+  double at_most(double keys) const noexcept { return keys + problem_.spare * std::sqrt(keys); }
 
   // The next float: the last bits of a double are not the same with every compiler, and plans must be. Not the one
   // below, which could cost another whole bit of fingerprint.
