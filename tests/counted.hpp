@@ -15,8 +15,8 @@ class Counted {
  public:
   using Params = typename Base::Params;
   static constexpr Claims kClaims = Base::kClaims;
-  static inline Counts counts;              // of all filters of this type; tests build one at a time
-  static inline std::uint64_t builds_left;  // a build after these fails as a full table would
+  static inline Counts counts;  // of all filters of this type; tests build one at a time
+  static inline std::uint64_t builds_left = ~std::uint64_t{0};  // a build after these fails as a full table would
 
   static void reset(std::uint64_t builds = ~std::uint64_t{0}) {
     counts = {};

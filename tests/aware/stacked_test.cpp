@@ -53,6 +53,7 @@ TYPED_TEST_SUITE(StackedTheory, Bases);
 
 TYPED_TEST(StackedTheory, RatesSizeAndWorkAreAsComputed) {
   using Base = Counted<TypeParam>;
+  tune::layer_extra<Base>();  // builds two layers when it is first asked
   struct Setting {
     std::uint64_t keys, negatives;
     double rate;  // the budget is 1.2 times what one layer of this rate takes
@@ -100,10 +101,11 @@ TYPED_TEST(StackedTheory, RatesSizeAndWorkAreAsComputed) {
     EXPECT_NEAR(static_cast<double>(built.inserts) / (n * work.key_inserts + m * work.known_inserts), 1, 0.05);
     EXPECT_NEAR(static_cast<double>(built.queries) / (n * work.key_queries + m * work.known_queries), 1, 0.05);
 
-    // At a hair above the measured rate: just below it a base of whole fingerprints asks for the next one.
-    const double priced = rates::stacked_bits_per_key(
-        rates, m / n, [](double rate) { return TypeParam::bits_per_key(std::min(1.05 * rate, 0.99)); });
-    const double expected = priced * n + static_cast<double>(f.layers()) * tune::layer_bits<TypeParam>();
+    // At a hair above the measured rate: just below it a base of whole fingerprints asks for the next one. An empty
+    // layer has the rate 0.
+    const auto price = [](double rate) { return TypeParam::bits_per_key(std::clamp(1.05 * rate, 0x1p-24, 0.99)); };
+    double expected = rates::stacked_bits_per_key(rates, m / n, price) * n;
+    for (double rate : rates) expected += tune::layer_extra<TypeParam>().at(price(rate));
     EXPECT_NEAR(static_cast<double>(f.size_bits()) / expected, 1, 0.08);
     EXPECT_LE(static_cast<double>(f.size_bits()),
               bits_per_key * n + static_cast<double>(TypeParam::kClaims.fixed_bits));
@@ -226,7 +228,8 @@ TEST(Stacked, DropsNegativesThatAreKeysAndCountsThem) {
   const auto g = must(
       Stacked<Bloom>::build({.keys = keys, .negatives = std::span(negatives).subspan(5000), .report = &clean}, {}));
   EXPECT_EQ(said(clean, "negatives that are keys"), 0);
-  EXPECT_NEAR(said(mixed, "negatives stored"), said(clean, "negatives stored"), 0.2 * said(clean, "negatives stored"));
+  // Layer 1 was planned with them still among the negatives, and errs a little more or less often.
+  EXPECT_NEAR(said(mixed, "negatives stored"), said(clean, "negatives stored"), 0.5 * said(clean, "negatives stored"));
   for (const Digest& d : keys) ASSERT_TRUE(f.may_contain(d));
 }
 
@@ -275,6 +278,7 @@ TEST(Stacked, LosesNoKeyWhenALayerCannotBeBuilt) {
   using Base = Counted<Bloom>;
   const auto keys = numbers(0, 20'000), negatives = numbers(5'000'000, 20'000);
   const Workload w{.keys = keys, .negatives = negatives};
+  tune::layer_extra<Base>();
   // The first build is layer 1, the second layer 2, ..; then one more, of a single layer, is tried.
   Base::reset(0);
   EXPECT_FALSE(Stacked<Base>::build(w, {}));

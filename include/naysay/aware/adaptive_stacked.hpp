@@ -216,7 +216,8 @@ class AdaptiveStacked {
       const tune::StackPlan plan = tune::plan_stack(prices(), tune::KnownList(seen.count, known_weight),
                                                     {.keys = room,
                                                      .bits = bits,
-                                                     .layer_bits = tune::layer_bits<Base>(),
+                                                     .layer_bits = tune::layer_extra<Base>().bits,
+                                                     .layer_keys = tune::layer_extra<Base>().keys,
                                                      .strangers = std::max(1 - known_weight, tune::kLeastStrangers),
                                                      .cold = samples / life,
                                                      .layers = 3});

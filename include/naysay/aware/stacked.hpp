@@ -58,14 +58,37 @@ const PriceList& price_list() {
   return list;
 }
 
-// What a layer of this base takes beside its price: what it takes for no keys, at a low rate.
+// What a layer of this base takes beside the price of its keys: some bits, and some more keys at that price.
+struct LayerExtra {
+  double bits = 0, keys = 0;
+
+  double at(double price) const noexcept { return bits + keys * price; }
+};
+
+// Measured once, on layers of three sizes at three rates.
 template <TunableFilter Base>
-double layer_bits() {
-  static const double bits = [] {
-    const auto empty = Base::build({}, Base::params_for(1e-6));
-    return static_cast<double>(empty ? empty->size_bits() : Base::kClaims.fixed_bits);
+const LayerExtra& layer_extra() {
+  static const LayerExtra extra = [] {
+    static constexpr std::array<std::size_t, 3> kSizes = {64, 1024, 16384};
+    static constexpr std::array<double, 3> kRates = {0.1, 1e-3, 1e-5};
+    std::vector<Digest> keys(kSizes.back());
+    for (std::uint64_t i = 0; i < keys.size(); ++i) keys[i] = digest(i);
+    const auto price = [](std::size_t rate) { return Base::bits_per_key(kRates[rate]); };
+    double more[kSizes.size()][kRates.size()];
+    for (std::size_t size = 0; size < kSizes.size(); ++size)
+      for (std::size_t rate = 0; rate < kRates.size(); ++rate) {
+        const auto layer = Base::build({.keys = std::span(keys).first(kSizes[size])}, Base::params_for(kRates[rate]));
+        const double bits = layer ? static_cast<double>(layer->size_bits()) : 0;
+        more[size][rate] = bits - static_cast<double>(kSizes[size]) * price(rate);
+      }
+    LayerExtra e;
+    e.keys = std::max(0.0, (more[2][2] - more[2][0]) / (price(2) - price(0)));
+    for (const auto& of_size : more)
+      for (std::size_t rate = 0; rate < kRates.size(); ++rate)
+        e.bits = std::max(e.bits, of_size[rate] - e.keys * price(rate));
+    return e;
   }();
-  return bits;
+  return extra;
 }
 }  // namespace tune
 
@@ -225,26 +248,31 @@ class Stacked<Base, kMostLayers>::Builder {
     const CostCurve curve = CostCurve::of(w_.costs, w_.negatives.size(), w_.threads);
     const double share = curve.weight() > 0 ? 1 - w_.stranger_share : 0;  // of the queries, about these negatives
     cost_scale_ = share > 0 ? share / curve.weight() : 0;
-    here_.bits = static_cast<double>(budget_bits(p_.bits_per_key, room_));
-    here_.layers = grows_ ? std::min<std::size_t>(p_.layers, 3) : p_.layers;
-    here_.others = std::max(1 - share, tune::kLeastStrangers);
-    tune::KnownList known(curve, share);
-    if (p_.known > 0 && share > 0) {
-      const double x = std::max(1.0, p_.known * curve.count());
-      known = tune::KnownList(x, cost_scale_ * curve.weight(x));
-      here_.others += share - known.weight();
-    }
-    const tune::StackPlan plan = tune::plan_stack(prices_, known, problem(static_cast<double>(room_), false));
-    if (!plan.found && (p_.wfpr > 0 || p_.max_fpr > 0))
-      return Error{Errc::out_of_budget, "stacked: no stack of " + to_text(p_.bits_per_key) + " bits per key has wfpr " +
-                                            to_text(p_.wfpr) + " and max_fpr " + to_text(p_.max_fpr) +
-                                            " (0: any); allow more bits or higher rates"};
-    if (plan.rates.size() > 1) {
+    // The second attempt leaves every layer all that its base may take beside its price.
+    for (double more_bits : {0.0, static_cast<double>(Base::kClaims.fixed_bits)}) {
+      extra_.bits += more_bits;
+      // What the base would get: its price and what one layer takes beside it.
+      here_ = {.bits = static_cast<double>(budget_bits(p_.bits_per_key, room_)) +
+                       std::min(extra_.at(p_.bits_per_key), static_cast<double>(kClaims.fixed_bits)),
+               .layers = grows_ ? std::min<std::size_t>(p_.layers, 3) : p_.layers,
+               .others = std::max(1 - share, tune::kLeastStrangers)};
+      tune::KnownList known(curve, share);
+      if (p_.known > 0 && share > 0) {
+        const double x = std::max(1.0, p_.known * curve.count());
+        known = tune::KnownList(x, cost_scale_ * curve.weight(x));
+        here_.others += share - known.weight();
+      }
+      const tune::StackPlan plan = tune::plan_stack(prices_, known, problem(static_cast<double>(room_), false));
+      if (!plan.found && (p_.wfpr > 0 || p_.max_fpr > 0))
+        return Error{Errc::out_of_budget, "stacked: no stack of " + to_text(p_.bits_per_key) +
+                                              " bits per key has wfpr " + to_text(p_.wfpr) + " and max_fpr " +
+                                              to_text(p_.max_fpr) + " (0: any); allow more bits or higher rates"};
+      if (plan.rates.size() <= 1) break;
       here_.layers = plan.rates.size();
       here_.others += known.weight() - cost_scale_ * curve.weight(plan.known);
-      // A layer that the base cannot make ends the attempt: one layer is always a filter.
       if (auto f = stack(plan.rates[0], curve.cut(plan.known)); f) return f;
     }
+    // A layer that could not be made ends the attempt: one layer is always a filter.
     return one_layer();
   }
 
@@ -280,7 +308,7 @@ class Stacked<Base, kMostLayers>::Builder {
     passed_keys_layer(f.first_, first_rate);
 
     Sifted known = sift(grows_ ? nullptr : &f.first_, 0, w_.negatives, w_.costs, cut);
-    drop_keys_and_repeats(known);
+    const std::size_t keys_among = drop_keys_and_repeats(known);
     Sifted keys;
     std::span<const Digest> keys_here = w_.keys;
     std::size_t stored = 0;
@@ -320,7 +348,7 @@ class Stacked<Base, kMostLayers>::Builder {
       const bool last = plan.rates.size() == 1;
       typename Base::Params params = Base::params_for(plan.rates[0]);
       if (last && p_.wfpr == 0) {  // all that is left
-        const double all = (here_.bits - tune::layer_bits<Base>()) / std::max(room, 1.0);
+        const double all = (here_.bits - extra_.bits) / (std::max(room, 1.0) + extra_.keys);
         params = {};
         params.bits_per_key = std::min(all, prices_[prices_.size() - 1].bits);
       }
@@ -334,6 +362,7 @@ class Stacked<Base, kMostLayers>::Builder {
       known_weight = cost_scale_ * CostCurve::of(known.costs, known.digests.size()).weight();
     }
     tell(f, stored, here_.accepted_weight + here_.others + known_weight);
+    w_.say("negatives that are keys", static_cast<double>(keys_among));
     return f;
   }
 
@@ -341,7 +370,8 @@ class Stacked<Base, kMostLayers>::Builder {
   tune::StackProblem problem(double keys, bool negatives_next) const noexcept {
     return {.keys = std::max(keys, 1.0),
             .bits = here_.bits,
-            .layer_bits = tune::layer_bits<Base>(),
+            .layer_bits = extra_.bits,
+            .layer_keys = extra_.keys,
             .strangers = here_.others,
             .spare = kSpare,
             .wfpr = p_.wfpr > 0 ? std::max(p_.wfpr - here_.accepted_weight, 1e-300) : 0,
@@ -435,10 +465,11 @@ class Stacked<Base, kMostLayers>::Builder {
     return all;
   }
 
-  // A negative that is a key would go through all layers, and one that repeats would be paid for twice.
-  void drop_keys_and_repeats(Sifted& known) const {
+  // A negative that is a key would go through all layers, and one that repeats would be paid for twice. Returns how
+  // many were keys.
+  std::size_t drop_keys_and_repeats(Sifted& known) const {
     const std::size_t n = known.digests.size();
-    if (n == 0) return;
+    if (n == 0) return 0;
     const std::uint64_t slots = std::bit_ceil(2 * n);
     std::vector<std::uint32_t> table(slots, 0);  // 1 + index, linear probing
     std::vector<std::uint8_t> drop(n, 0);
@@ -459,7 +490,6 @@ class Stacked<Base, kMostLayers>::Builder {
     std::size_t keys = 0;
     for (const Digest& d : w_.keys)
       if (const std::uint32_t i = table[find(d)]; i != 0 && !drop[i - 1]) drop[i - 1] = 1, ++keys;
-    w_.say("negatives that are keys", static_cast<double>(keys));
     std::size_t left = 0;
     for (std::size_t i = 0; i < n; ++i) {
       if (drop[i]) continue;
@@ -469,6 +499,7 @@ class Stacked<Base, kMostLayers>::Builder {
     }
     known.digests.resize(left);
     if (!known.costs.empty()) known.costs.resize(left);
+    return keys;
   }
 
   static constexpr double kSpare = 3;  // one layer in a thousand is smaller than the next plan would like
@@ -476,6 +507,7 @@ class Stacked<Base, kMostLayers>::Builder {
   const Workload& w_;
   const Params& p_;
   const tune::PriceList& prices_ = tune::price_list<Base>();
+  tune::LayerExtra extra_ = tune::layer_extra<Base>();
   std::uint64_t room_;  // keys that will be in
   bool grows_;          // beyond those there are now
 

@@ -146,7 +146,8 @@ class KnownList {
 struct StackProblem {
   double keys = 1;                  // that the next layer of keys would hold
   double bits = 0;                  // that may be spent
-  double layer_bits = 0;            // that a layer takes beside its price
+  double layer_bits = 0;            // that a layer takes beside its price,
+  double layer_keys = 0;            // and so many keys more than it holds, at its price
   double strangers = 1;             // weight of the queries about strangers that come this far
   double spare = 0;                 // room for so many standard deviations more keys than are expected below layer 2
   double cold = 0;                  // part of the queries that only the first layer will answer
@@ -190,22 +191,23 @@ class Search {
            fixed_bits = problem_.layer_bits * static_cast<double>(layers);
     if (closing_ == 2) {
       const auto [rate, price] = prices_[choice[1]];
-      fixed_bits += x.count * price;
+      fixed_bits += (x.count + problem_.layer_keys) * price;
       keys *= rate;
       accepted = 1 - rate;
       above = rate;
     }
     // Layers below it, for one that passes the closing layer.
-    const double closing_keys = closing_ == 2 ? at_most(keys) : keys;
+    const double closing_keys = (closing_ == 2 ? at_most(keys) : keys) + problem_.layer_keys;
     double known = x.count, known_bits = 0, reaches = 1, passed = 0, known_reaches = 1;
     for (std::size_t i = closing_ + 1; i <= layers; ++i) {
       const auto [rate, price] = prices_[choice[i]];
       if ((i - closing_) % 2 == 1) {
         known_bits += known * price;
+        fixed_bits += problem_.layer_keys * price;
         keys *= rate;
         passed += reaches * (1 - rate);
       } else {
-        fixed_bits += at_most(keys) * price;
+        fixed_bits += (at_most(keys) + problem_.layer_keys) * price;
         known_reaches *= rate;
         if (!problem_.all_known_reach) known *= rate;
       }
