@@ -212,6 +212,12 @@ bool AnyFilter::adapt(Digest d, float cost) noexcept {
   return model_->adapt(d, cost);
 }
 
+Result<Ok> AnyFilter::warm(std::span<const Digest> keys) {
+  assert(type_->warming);
+  make_own();
+  return model_->warm(keys);
+}
+
 AnyFilter AnyFilter::clone() const {
   AnyFilter f;
   f.type_ = type_;

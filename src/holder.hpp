@@ -38,6 +38,14 @@ class Holder final : public Model {
     if constexpr (AdaptiveFilter<F>) return filter_.adapt(d, cost);
     return false;
   }
+  bool full() const noexcept override {
+    if constexpr (WarmingFilter<F>) return filter_.full();
+    return false;
+  }
+  Result<Ok> warm([[maybe_unused]] std::span<const Digest> keys) override {
+    if constexpr (WarmingFilter<F>) return filter_.warm(keys);
+    return Ok{};
+  }
   double expected_fpr() const noexcept override { return filter_.expected_fpr(); }
   std::uint64_t size_bits() const noexcept override { return filter_.size_bits(); }
   void own() override {
@@ -65,6 +73,7 @@ constexpr FilterType entry(std::string_view name, std::uint32_t id) {
   t.dynamic = DynamicFilter<F>;
   t.erasable = ErasableFilter<F>;
   t.adaptive = AdaptiveFilter<F>;
+  t.warming = WarmingFilter<F>;
   t.tunable = TunableFilter<F>;
   t.probed = ProbedFilter<F> || BatchFilter<F>;
   t.defaults = [] { return params_to_text(Params{}); };

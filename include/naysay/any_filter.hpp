@@ -38,6 +38,8 @@ struct Model {
   virtual bool insert(Digest d) noexcept = 0;
   virtual bool erase(Digest d) noexcept = 0;
   virtual bool adapt(Digest d, float cost) noexcept = 0;
+  virtual bool full() const noexcept = 0;
+  virtual Result<Ok> warm(std::span<const Digest> keys) = 0;
   virtual double expected_fpr() const noexcept = 0;
   virtual std::uint64_t size_bits() const noexcept = 0;
   virtual void own() = 0;
@@ -53,7 +55,7 @@ struct FilterType {
   std::string_view name;  // permanent, as the id is
   std::uint32_t id;
   Claims claims;
-  bool dynamic, erasable, adaptive, tunable, probed;
+  bool dynamic, erasable, adaptive, warming, tunable, probed;
   std::vector<Param> (*defaults)();                                            // every parameter, with its default
   Result<Ok> (*check_params)(std::string_view who, std::span<const Param>);    // would build() understand them?
   double (*bits_per_key)(double fpr);                                          // null unless tunable
@@ -102,11 +104,13 @@ class AnyFilter {
   // out[i] becomes 0 or 1. Requires keys.size() bytes at out.
   void may_contain(std::span<const Digest> keys, std::uint8_t* out) const noexcept { model_->may_contain(keys, out); }
 
-  // Require type().dynamic, .erasable, .adaptive. The contracts stand at the concepts in core/filter.hpp. A filter
+  // Require type().dynamic, .erasable, .adaptive, .warming. The contracts stand at the concepts in core/filter.hpp. A filter
   // that borrows its bytes makes them its own at the first call.
   bool insert(Digest d) noexcept;
   bool erase(Digest d) noexcept;
   bool adapt(Digest d, float cost) noexcept;
+  bool full() const noexcept { return model_->full(); }
+  Result<Ok> warm(std::span<const Digest> keys);
 
   const FilterType& type() const noexcept { return *type_; }
   const Hasher& hasher() const noexcept { return hasher_; }

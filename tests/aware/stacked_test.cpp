@@ -268,6 +268,9 @@ TEST(Stacked, KeepsTheBoundOnStrangers) {
     EXPECT_GT(free.expected_fpr(), bound) << "the bound should matter";
     EXPECT_LE(f.expected_fpr(), 1.02 * bound);
     EXPECT_GE(f.layers(), 3u);
+    const auto as_good = must(Stacked<Bloom>::build(w, {.bits_per_key = bits, .max_fpr_times = 1.2}));
+    EXPECT_LE(as_good.expected_fpr(), 1.02 * bound);
+    EXPECT_GE(as_good.layers(), 3u);
     const auto never = Stacked<Bloom>::build(w, {.bits_per_key = bits, .max_fpr = 0.1 * base.expected_fpr()});
     ASSERT_FALSE(never);
     EXPECT_EQ(never.error().code, Errc::out_of_budget);
@@ -297,6 +300,7 @@ TEST(Stacked, SaysWhatItsParametersMustBe) {
   EXPECT_EQ(message({.layers = 9}), "stacked: layers is 9; it must be odd and at most 7");
   EXPECT_EQ(message({.wfpr = 2}), "stacked: wfpr is 2; it must be in [0, 1]");
   EXPECT_EQ(message({.max_fpr = -1}), "stacked: max_fpr is -1; it must be in [0, 1]");
+  EXPECT_EQ(message({.max_fpr_times = 0.5}), "stacked: max_fpr_times is 0.5; it must be 0 or at least 1");
   EXPECT_EQ(message({.known = 1.5}), "stacked: known is 1.5; it must be in [0, 1]");
 }
 

@@ -34,6 +34,7 @@ class EveryTunableFilter : public EveryFilter {};
 class EveryDynamicFilter : public EveryFilter {};
 class EveryErasableFilter : public EveryFilter {};
 class EveryAdaptiveFilter : public EveryFilter {};
+class EveryWarmingFilter : public EveryFilter {};
 class EveryFilterThatAdaptsWithChurn : public EveryFilter {};
 
 TEST_P(EveryFilter, NeverDeniesAKeyItWasBuiltFrom) {
@@ -227,6 +228,11 @@ TEST_P(EveryFilter, SurvivesAnyFieldBytesThatAValidChecksumCovers) {
       for (const Digest& d : questions) (void)f->erase(d);
     if (f->type().adaptive)
       for (const Digest& d : questions) (void)f->adapt(d, 1);
+    if (f->type().warming) {
+      (void)f->full();
+      (void)f->warm(questions);
+      f->may_contain(questions, answers);
+    }
   }
 }
 
@@ -367,6 +373,25 @@ TEST_P(EveryAdaptiveFilter, StopsMakingAFalsePositiveItIsToldOf) {
   EXPECT_TRUE(told == 0 || kept > 0 || GetParam().claims.adapts_with_churn);
 }
 
+TEST_P(EveryWarmingFilter, LearnsUntilItIsFullAndWarmDeniesNoKeyAndErrsLess) {
+  const auto keys = numbers(0, 5000), negatives = numbers(9'000'000, 50'000);
+  const auto bytes = must_build({.keys = keys, .negatives = negatives}).save();
+  auto f = AnyFilter::view(bytes);
+  ASSERT_TRUE(f) << f.error().message;
+  std::uint64_t cold = 0, warm = 0;
+  for (const Digest& d : negatives) {
+    if (!f->may_contain(d)) continue;
+    ++cold;
+    if (!f->full()) f->adapt(d, 1);
+  }
+  EXPECT_TRUE(f->full());
+  ASSERT_TRUE(f->warm(keys));
+  EXPECT_FALSE(f->full());
+  for (const Digest& d : keys) ASSERT_TRUE(f->may_contain(d));
+  for (const Digest& d : negatives) warm += f->may_contain(d);
+  EXPECT_LT(warm, cold / 2);
+}
+
 TEST_P(EveryFilterThatAdaptsWithChurn, MakesFewerOfTheFalsePositivesItWasToldOfOnceItsKeysHaveChanged) {
   const auto before = numbers(0, 5000), after = numbers(100'000, 5000);
   AnyFilter told = must_build({.keys = before}), untold = must_build({.keys = before});
@@ -393,6 +418,7 @@ NAYSAY_FOR_FILTERS(EveryTunableFilter, filter.tunable);
 NAYSAY_FOR_FILTERS(EveryDynamicFilter, filter.dynamic);
 NAYSAY_FOR_FILTERS(EveryErasableFilter, filter.erasable);
 NAYSAY_FOR_FILTERS(EveryAdaptiveFilter, filter.adaptive);
+NAYSAY_FOR_FILTERS(EveryWarmingFilter, filter.warming);
 NAYSAY_FOR_FILTERS(EveryFilterThatAdaptsWithChurn, filter.claims.adapts_with_churn);
 
 }  // namespace

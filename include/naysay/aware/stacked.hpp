@@ -102,7 +102,8 @@ class Stacked {
     std::uint32_t layers = kMostLayers;  // at most; odd
     double wfpr = 0;                     // 0: the lowest for the bits; else the fewest bits that reach it
     double max_fpr = 0;                  // for strangers, the worst case; 0: no bound
-    double known = 0;                    // the part of the negatives to store, costliest first; 0: the best
+    double max_fpr_times = 0;  // the same, as a multiple (1 or more) of one layer's of these bits; 0: no bound
+    double known = 0;          // the part of the negatives to store, costliest first; 0: the best
 
     template <class Self, class V>
     static void fields(Self& self, V& visit) {
@@ -110,6 +111,7 @@ class Stacked {
       visit("layers", self.layers);
       visit("wfpr", self.wfpr);
       visit("max_fpr", self.max_fpr);
+      visit("max_fpr_times", self.max_fpr_times);
       visit("known", self.known);
     }
   };
@@ -133,6 +135,9 @@ class Stacked {
       if (!(value >= 0 && value <= 1))
         return Error{Errc::invalid_argument,
                      std::string("stacked: ") + name + " is " + to_text(value) + "; it must be in [0, 1]"};
+    if (p.max_fpr_times != 0 && !(p.max_fpr_times >= 1))
+      return Error{Errc::invalid_argument,
+                   "stacked: max_fpr_times is " + to_text(p.max_fpr_times) + "; it must be 0 or at least 1"};
     return Builder(w, p).build();
   }
 
@@ -242,7 +247,10 @@ template <TunableFilter Base, std::size_t kMostLayers>
 class Stacked<Base, kMostLayers>::Builder {
  public:
   Builder(const Workload& w, const Params& p)
-      : w_(w), p_(p), room_(DynamicFilter<Base> ? w.room() : w.keys.size()), grows_(room_ > w.keys.size()) {}
+      : w_(w), p_(p), room_(DynamicFilter<Base> ? w.room() : w.keys.size()), grows_(room_ > w.keys.size()) {
+    if (p.max_fpr > 0) bound_ = p.max_fpr;
+    if (p.max_fpr_times > 0) bound_ = std::min(bound_, p.max_fpr_times * prices_.rate_for(p.bits_per_key));
+  }
 
   Result<Stacked> build() {
     const CostCurve curve = CostCurve::of(w_.costs, w_.negatives.size(), w_.threads);
@@ -286,7 +294,7 @@ class Stacked<Base, kMostLayers>::Builder {
     typename Base::Params params{};
     params.bits_per_key = p_.bits_per_key;
     if (p_.wfpr > 0) {
-      params = Base::params_for(std::min(p_.wfpr, p_.max_fpr > 0 ? p_.max_fpr : 1.0));
+      params = Base::params_for(std::min(p_.wfpr, bound_));
       if (params.bits_per_key > p_.bits_per_key)
         return Error{Errc::out_of_budget, "stacked: wfpr " + to_text(p_.wfpr) + " takes " +
                                               to_text(double{params.bits_per_key}) + " bits per key in one layer; " +
@@ -375,7 +383,7 @@ class Stacked<Base, kMostLayers>::Builder {
             .strangers = here_.others,
             .spare = kSpare,
             .wfpr = p_.wfpr > 0 ? std::max(p_.wfpr - here_.accepted_weight, 1e-300) : 0,
-            .max_stranger = p_.max_fpr > 0 ? std::max(p_.max_fpr - here_.accepted, 0.0) / here_.reaches : 1,
+            .max_stranger = bound_ < 1 ? std::max(bound_ - here_.accepted, 0.0) / here_.reaches : 1,
             .layers = here_.layers,
             .negatives_next = negatives_next,
             .all_known_reach = grows_};
@@ -510,6 +518,7 @@ class Stacked<Base, kMostLayers>::Builder {
   tune::LayerExtra extra_ = tune::layer_extra<Base>();
   std::uint64_t room_;  // keys that will be in
   bool grows_;          // beyond those there are now
+  double bound_ = 1;    // on the rate of strangers
 
   double cost_scale_ = 0;  // cost to share of the queries
   struct Passage {

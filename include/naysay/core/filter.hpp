@@ -115,6 +115,14 @@ concept AdaptiveFilter = Filter<F> && requires(F& f, Digest d, float cost) {
   { f.adapt(d, cost) } noexcept -> std::same_as<bool>;
 };
 
+// Learns from what it is told until full(); shown the keys of its build once more, warm() makes use of it. An error leaves
+// a filter that denies no key.
+template <class F>
+concept WarmingFilter = AdaptiveFilter<F> && requires(F& f, const F& c, std::span<const Digest> keys) {
+  { c.full() } noexcept -> std::same_as<bool>;
+  { f.warm(keys) } -> std::same_as<Result<Ok>>;
+};
+
 // Can price a rate before building: bits per key at a false-positive rate in (0, 1), and the params that give it.
 template <class F>
 concept TunableFilter = Filter<F> && requires(double fpr) {
