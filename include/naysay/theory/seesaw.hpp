@@ -22,8 +22,8 @@
 //   epsilon   CostPoint::share: the part of all costs that the encoded negatives hold
 //
 // Where it leaves the appendix: P_ms uses the average load while the filter fills, not the last one (a key meets the
-// cells that earlier keys took). psi and lambda keep the exact exponents: the appendix's last step, 1 - (1-mu)^k for
-// k*mu, is off by a factor of two at the shapes that pay. The modulator owns alpha of the space (Eq. 3 says 1 - alpha).
+// cells that earlier keys took). psi and lambda keep the exact exponents: the appendix's last step takes 1 - (1-mu)^k for
+// k*mu, which holds only where hardly any key conflicts. The modulator owns alpha of the space (Eq. 3 says 1 - alpha).
 // The scan over shapes replaces the binary search: the objective need not have one valley.
 //
 // Source     theory appendix of the Seesaw Counting Filter, Lemmas V.1-V.6, Theorems V.1-V.3, Eq. 2-4; the exact-path
@@ -215,7 +215,7 @@ struct Plan {
 // scan takes k too small: best when full, tens of times worse than the counting Bloom filter a tenth full.
 inline constexpr double kFills[] = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0};
 
-inline constexpr unsigned kExtras[] = {0, 4, 8, 16};
+inline constexpr unsigned kExtras[] = {0, 4, 8, 16};  // to choose from, each about twice the one before
 
 inline Shape shape_of(const Question& q, unsigned k, unsigned extra, double alpha, double negatives) noexcept {
   return {(1 - alpha) * q.bits / (q.counter_bits + q.mark_bits), alpha * q.bits / q.cell_bits, negatives, k, q.backups, extra};
