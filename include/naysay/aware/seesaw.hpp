@@ -67,13 +67,21 @@
 
 namespace naysay {
 
-template <bool Adaptive>
+// Where the counters of a key may lie: all over the array, or all in one cache line.
+struct Scattered {
+  static constexpr bool kInLine = false;
+};
+struct InOneLine {
+  static constexpr bool kInLine = true;
+};
+
+template <bool Adaptive, class Layout = Scattered>
 class BasicSeesaw {
  public:
   struct Params {
     double bits_per_key = 28;  // the middle of the paper's range
     std::uint32_t k = 0;       // functions a key; 0: choose
-    double alpha = 0;          // share of the space for the modulator; 0: choose
+    double alpha = -1;         // share of the space for the modulator; 0: none, so no key steps aside; -1: choose
     std::uint64_t encode = 0;  // how many of the costliest negatives to encode; 0: choose
     std::uint32_t counter_bits = 4;
     std::uint32_t modulator_bits = 3;  // of a cell's count
@@ -95,7 +103,7 @@ class BasicSeesaw {
     }
   };
 
-  static constexpr std::string_view kName = Adaptive ? "ada-seesaw" : "seesaw";
+  static constexpr std::string_view kName = Adaptive ? "ada-seesaw" : Layout::kInLine ? "blocked-seesaw" : "seesaw";
 
   static constexpr Claims kClaims = {
       .about = Adaptive ? "as seesaw, and it learns negatives while it runs: each helps once keys have come and gone"
@@ -123,10 +131,10 @@ class BasicSeesaw {
     f.counter_bits_ = p.counter_bits;
     const bool marked = Adaptive || plan.shape.negatives > 0;
     const unsigned marks = marked ? kMarkBits : 0;
-    f.counters_ = Cells(std::max<std::uint64_t>(1, static_cast<std::uint64_t>(plan.shape.counters)), p.counter_bits + marks);
-    if (marked)
+    f.counters_ = Cells(cells_for(static_cast<std::uint64_t>(plan.shape.counters), p.counter_bits + marks), p.counter_bits + marks);
+    if (marked && plan.shape.cells > 0)
       f.modulator_ = HashModulator(std::max<std::uint64_t>(1, static_cast<std::uint64_t>(plan.shape.cells)), p.modulator_bits, p.backups);
-    f.backups_ = p.backups;
+    f.backups_ = f.modulator_.size() > 0 ? p.backups : 0;
 
     const auto encode = std::min<std::uint64_t>(static_cast<std::uint64_t>(plan.shape.negatives), w.negatives.size());
     f.encode_costliest(w, encode, descending);
@@ -175,9 +183,13 @@ class BasicSeesaw {
   }
 
   // From the counters as they are now.
-  double expected_fpr() const noexcept { return rates::seesaw::stranger_fpr(query_, state(), k_, extra_); }
-  // The same for encoded negatives, all of whose counters lean.
-  double expected_known_fpr() const noexcept { return rates::seesaw::known_fpr(query_, state(), k_, extra_); }
+  double expected_fpr() const noexcept {
+    return over_lines(rates::seesaw::stranger_fpr, [](const rates::seesaw::State&) { return 1.0; });
+  }
+  // The same for encoded negatives, all of whose counters lean. A line has the more of them the more it leans (Lemma V.1).
+  double expected_known_fpr() const noexcept {
+    return over_lines(rates::seesaw::known_fpr, [](const rates::seesaw::State& s) { return -std::log1p(-std::min(s.mu, 0.999)); });
+  }
   std::uint64_t size_bits() const noexcept { return bits_of_fields(*this); }
 
   template <class Self, class V>
@@ -194,13 +206,14 @@ class BasicSeesaw {
     const auto wrong = [](const std::string& what) { return Error{Errc::corrupt, std::string(kName) + ": " + what}; };
     if (k_ < 1 || k_ > kMaxK) return wrong("k is " + std::to_string(k_) + "; it must be 1 to 32");
     if (extra_ > kMaxExtra) return wrong(std::to_string(extra_) + " extra functions; they must be at most 32");
-    if (backups_ < 1 || backups_ > HashModulator::kMaxBackups)
-      return wrong(std::to_string(backups_) + " backup functions; they must be 1 to 256");
+    if (backups_ > HashModulator::kMaxBackups || (backups_ == 0) != (modulator_.size() == 0))
+      return wrong(std::to_string(backups_) + " backup functions for " + std::to_string(modulator_.size()) +
+                   " cells; they must be 1 to 256, or none of either");
     if (auto ok = counters_.validate(); !ok) return ok;
     if (auto ok = modulator_.validate(); !ok) return ok;
     if (counters_.size() == 0) return wrong("it has no counters");
-    const unsigned marks = modulator_.size() > 0 ? kMarkBits : 0;
-    if (counter_bits_ < 1 || counter_bits_ > kMaxCounterBits || counters_.width() != counter_bits_ + marks || (Adaptive && marks == 0))
+    const bool marked = Adaptive || modulator_.size() > 0 || counters_.width() != counter_bits_;
+    if (counter_bits_ < 1 || counter_bits_ > kMaxCounterBits || counters_.width() != counter_bits_ + (marked ? kMarkBits : 0))
       return wrong("counters of " + std::to_string(counter_bits_) + " bits and their marks do not make cells of " +
                    std::to_string(counters_.width()));
     return Ok{};
@@ -210,38 +223,35 @@ class BasicSeesaw {
   static constexpr std::uint32_t kMaxK = 32;            // 2^-32 at the best k; paths live on the stack
   static constexpr std::uint32_t kMaxExtra = 32;
   static constexpr std::uint32_t kGroup = 4;
+  static constexpr std::uint64_t kLineBits = 8 * kCacheLine;
+  static constexpr std::uint64_t kNthLine = 1001;  // a function of the family that no filter uses for its keys
   static constexpr std::uint32_t kMaxCounterBits = 16;  // beyond, no counter ever fills
   static constexpr unsigned kMarkBits = Adaptive ? 2 : 1;
   static constexpr double kUntoldAlpha = 0.10;          // section 4.2: the paper's optimum at its defaults
   static constexpr unsigned kUntoldExtra = 8;           // the middle of what the optimiser chooses from
 
-  // triple_hash(d, k - 1), ..., triple_hash(d, 0), by subtraction.
-  class HashSteps {
-   public:
-    HashSteps(Digest d, std::uint32_t k) noexcept : value_(triple_hash(d, k)), bend_((d.lo << 32) | (d.lo >> 32)), step_(d.hi + k * bend_) {}
-    std::uint64_t next() noexcept {
-      step_ -= bend_;
-      return value_ -= step_;
-    }
-
-   private:
-    std::uint64_t value_, bend_, step_;
-  };
-
   struct Path {
     std::uint64_t at[kMaxK + kMaxExtra];  // the bits at which the counters begin
     std::uint32_t steps;
-    bool conflicts;
+    bool conflicts;  // and has a cell
     std::uint64_t cell;          // of the modulator; this and the next two only if it conflicts
     HashModulator::Entry entry;  // of that cell
     std::uint32_t index;         // the backup function: the entry's, or the one to choose if that is empty
   };
 
+  // Whole lines in the room of that many counters, at least one. A cell may lie between two lines: none begins there.
+  static std::uint64_t cells_for(std::uint64_t counters, unsigned width) noexcept {
+    if (!Layout::kInLine) return std::max<std::uint64_t>(1, counters);
+    return divide_up(std::max<std::uint64_t>(1, counters * width / kLineBits) * kLineBits, width);
+  }
+  static constexpr std::uint64_t per_line(std::uint32_t width) noexcept { return (kLineBits - 9) / width + 1; }
+  std::uint64_t lines() const noexcept { return counters_.size() * counters_.width() / kLineBits; }
+
   static Result<Ok> check(const Params& p) {
     const auto wrong = [](const std::string& what) { return Error{Errc::invalid_argument, std::string(kName) + ": " + what}; };
     if (p.k > kMaxK) return wrong("k is " + std::to_string(p.k) + "; it must be at most 32, or 0 for the best");
-    if (!(p.alpha >= 0 && p.alpha <= 0.9))
-      return wrong("alpha is " + to_text(p.alpha) + "; it must be at most 0.9, or 0 for the best");
+    if (p.alpha != -1 && !(p.alpha >= 0 && p.alpha <= 0.9))
+      return wrong("alpha is " + to_text(p.alpha) + "; it must be 0 to 0.9, or -1 for the best");
     if (p.extra < -1 || p.extra > static_cast<std::int32_t>(kMaxExtra))
       return wrong("extra is " + std::to_string(p.extra) + "; it must be 0 to 32, or -1 for the best");
     if (p.counter_bits < 1 || p.counter_bits > kMaxCounterBits)
@@ -279,7 +289,7 @@ class BasicSeesaw {
     if (!Adaptive || !curve.empty()) return theory::plan(q);
     // Nobody has said what will be told: the paper's shape.
     theory::Plan plan;
-    const double alpha = p.alpha > 0 ? p.alpha : kUntoldAlpha;
+    const double alpha = p.alpha >= 0 ? p.alpha : kUntoldAlpha;
     plan.shape = theory::shape_of(q, 1, p.extra >= 0 ? static_cast<unsigned>(p.extra) : kUntoldExtra, alpha, 0);
     plan.shape.k = p.k != 0 ? p.k : std::min(kMaxK, rates::bloom_best_k(plan.shape.counters / std::max(q.keys, 1.0)));
     plan.wfpr = theory::stranger_fpr(p.query, theory::of_shape(plan.shape, q.keys), plan.shape.k, plan.shape.extra);
@@ -311,22 +321,28 @@ class BasicSeesaw {
       const std::uint32_t v = c.read(at);
       if (c.leans(v)) continue;
       if (c.count(v) == 0)
-        add_bits(words, at, c.negative());
+        c.add(words, at, c.negative());
       else if ((v & c.pending()) == 0)
-        add_bits(words, at, c.pending());
+        c.add(words, at, c.pending());
     }
   }
 
-  // Bit i belongs to the i-th of d's k functions. They are read from the last to the first, so that the first that leans is
-  // the lowest bit.
+  // A bit for each of d's functions read so far, the first of them highest.
   struct Row {
     std::uint64_t bits = 0;  // vacant below, leaning above
 
     std::uint32_t vacant() const noexcept { return static_cast<std::uint32_t>(bits); }
     std::uint32_t leaning() const noexcept { return static_cast<std::uint32_t>(bits >> 32); }
     bool all_lean(std::uint32_t k) const noexcept { return (bits >> 32) + 1 == std::uint64_t{1} << k; }
+    // The first that leans, of k. Some number below k if none does.
+    std::uint32_t first(std::uint32_t k) const noexcept {
+      return k - 1 - (31 - static_cast<std::uint32_t>(std::countl_zero(leaning() | 1)));
+    }
     // Vacant ones that no backup can stand in for.
-    std::uint32_t missing() const noexcept { return vacant() & ~(leaning() & (0 - leaning())); }
+    std::uint32_t missing() const noexcept {
+      const std::uint64_t first = std::uint64_t{1} << (63 - std::countl_zero(bits >> 31 | 1)) >> 1;
+      return vacant() & ~static_cast<std::uint32_t>(first);
+    }
   };
   static constexpr std::uint64_t kLeaning = std::uint64_t{1} << 32;
 
@@ -343,8 +359,9 @@ class BasicSeesaw {
   template <unsigned Bits, unsigned Marks>
   struct Counters {
     static constexpr unsigned kBits = Bits, kMarks = Marks;
+    using Word = std::conditional_t<Bits == 4, std::uint16_t, std::uint32_t>;  // what holds a counter wherever it begins
     const std::uint64_t* words;
-    std::uint64_t size;
+    std::uint64_t size;   // counters, or lines if blocked
     std::uint32_t bits;   // of a count
     std::uint32_t marks;  // 0, 1: negative, 2: negative and pending
 
@@ -354,9 +371,15 @@ class BasicSeesaw {
     std::uint32_t negative() const noexcept { return mark_bits() > 0 ? std::uint32_t{1} << count_bits() : 0; }
     std::uint32_t pending() const noexcept { return mark_bits() > 1 ? std::uint32_t{2} << count_bits() : 0; }
 
-    std::uint64_t position(std::uint64_t hash) const noexcept { return fast_range(hash, size) * (count_bits() + mark_bits()); }
-    std::uint64_t position(Digest d, std::uint32_t i) const noexcept { return position(triple_hash(d, i)); }
-    std::uint32_t read(std::uint64_t at) const noexcept { return peek_bits(words, at); }
+    // The bit at which d's counters begin, and that of one of them.
+    std::uint64_t line(Digest d) const noexcept { return Layout::kInLine ? fast_range(nth_hash(d, kNthLine), size) * kLineBits : 0; }
+    std::uint64_t position(std::uint64_t line, std::uint64_t hash) const noexcept {
+      const std::uint32_t width = count_bits() + mark_bits();
+      return line + fast_range(hash, Layout::kInLine ? per_line(width) : size) * width;
+    }
+    std::uint64_t position(Digest d, std::uint32_t i) const noexcept { return position(line(d), triple_hash(d, i)); }
+    std::uint32_t read(std::uint64_t at) const noexcept { return peek_bits<Word>(words, at); }
+    void add(std::uint64_t* to, std::uint64_t at, std::uint32_t step) const noexcept { add_bits<Word>(to, at, step); }
     std::uint32_t count(std::uint32_t v) const noexcept { return v & max(); }
     bool leans(std::uint32_t v) const noexcept { return (v & negative()) != 0; }
     void add_to(Row& row, std::uint32_t v) const noexcept {
@@ -377,16 +400,36 @@ class BasicSeesaw {
   }
   template <class C>
   C as() const noexcept {
-    return {counters_.words(), counters_.size(), counter_bits_, counters_.width() - counter_bits_};
+    return {counters_.words(), Layout::kInLine ? lines() : counters_.size(), counter_bits_, counters_.width() - counter_bits_};
   }
 
   template <class C>
   bool insert_as(Digest d) noexcept {
     const C c = as<C>();
+    if (modulator_.size() == 0) return count_up(c, d);
     const Path path = path_of(c, d);
     if (path.conflicts) modulator_.take(path.cell, path.entry, path.index);
     std::uint64_t* words = counters_.mutable_words();
-    for (std::uint32_t i = 0; i < path.steps; ++i) add_bits(words, path.at[i], c.count(c.read(path.at[i])) != c.max());
+    for (std::uint32_t i = 0; i < path.steps; ++i) c.add(words, path.at[i], c.count(c.read(path.at[i])) != c.max());
+    return true;
+  }
+
+  // Without a modulator: every counter as it comes.
+  template <class C>
+  bool count_up(const C& c, Digest d) noexcept {
+    HashWalk walk(d);
+    std::uint64_t* words = counters_.mutable_words();
+    const std::uint64_t line = c.line(d);
+    const auto step = [&] {
+      const std::uint64_t at = c.position(line, walk.next());
+      const std::uint32_t v = c.read(at);
+      c.add(words, at, c.count(v) != c.max());
+      return v;
+    };
+    std::uint32_t lean = c.negative();
+    for (std::uint32_t i = k_; i > 0; --i) lean &= step();
+    if (lean != 0)
+      for (std::uint32_t i = extra_; i > 0; --i) step();
     return true;
   }
 
@@ -401,7 +444,7 @@ class BasicSeesaw {
     for (std::uint32_t i = 0; i < path.steps; ++i) {
       const std::uint32_t v = c.read(path.at[i]);
       if (c.count(v) == 0 || c.count(v) == c.max()) continue;  // 0: it was there twice, and d was never inserted
-      add_bits(words, path.at[i], c.count(v) == 1 ? c.last_step(v) : ~std::uint32_t{0});
+      c.add(words, path.at[i], c.count(v) == 1 ? c.last_step(v) : ~std::uint32_t{0});
     }
     if (path.conflicts) modulator_.release(path.cell, path.entry);
     return true;
@@ -412,23 +455,25 @@ class BasicSeesaw {
   Path path_of(const C& c, Digest d) const noexcept {
     Path path;
     Row row;
-    HashSteps steps(d, k_);
-    std::uint32_t i = k_;
-    const auto step = [&] {
-      path.at[--i] = c.position(steps.next());
+    HashWalk walk(d);
+    const std::uint64_t line = c.line(d);
+    for (std::uint32_t i = 0; i < k_; ++i) {
+      path.at[i] = c.position(line, walk.next());
       if (c.negative() != 0) c.add_to(row, c.read(path.at[i]));
-    };
-    while (i >= kGroup) step(), step(), step(), step();  // in a plain loop GCC 12 computes every position twice
-    while (i > 0) step();
+    }
     path.steps = k_;
     path.conflicts = row.leaning() != 0;
     if (!path.conflicts) return path;
     if (row.all_lean(k_)) add_extra(c, d, path);
+    if (modulator_.size() == 0) {
+      path.conflicts = false;
+      return path;
+    }
     path.cell = modulator_.position(d);
     path.entry = modulator_.at(path.cell);
     path.index = path.entry.count == 0 ? upright_backup(c, d) : path.entry.index;
-    const std::uint64_t backup = c.position(d, k_ + path.index);
-    std::uint64_t& first = path.at[std::countr_zero(row.leaning())];
+    const std::uint64_t backup = c.position(line, triple_hash(d, k_ + path.index));
+    std::uint64_t& first = path.at[row.first(k_)];
     const std::uint64_t keep = 0 - std::uint64_t{c.leans(c.read(backup))};  // no branch on it: it is a coin toss
     first = (first & keep) | (backup & ~keep);
     return path;
@@ -450,22 +495,48 @@ class BasicSeesaw {
   template <class C>
   bool on_its_path(Digest d) const noexcept {
     const C c = as<C>();
+    if (modulator_.size() == 0) return all_in_use(c, d);
     Row row;
-    HashSteps steps(d, k_);
+    HashWalk walk(d);
+    const std::uint64_t line = c.line(d);
     std::uint32_t left = k_;
     for (; left >= kGroup; left -= kGroup) {
-      for (std::uint32_t i = 0; i < kGroup; ++i) c.add_to(row, c.read(c.position(steps.next())));
+      for (std::uint32_t i = 0; i < kGroup; ++i) c.add_to(row, c.read(c.position(line, walk.next())));
       if ((row.vacant() & ~row.leaning()) != 0) return false;
     }
-    for (; left > 0; --left) c.add_to(row, c.read(c.position(steps.next())));
+    for (; left > 0; --left) c.add_to(row, c.read(c.position(line, walk.next())));
     if (row.missing() != 0) return false;
     if (row.leaning() == 0) return true;
     if (row.all_lean(k_) && !extra_in_use(c, d)) return false;
     const HashModulator::Entry entry = modulator_.at(modulator_.position(d));
     if (entry.count == 0) return false;
-    const std::uint32_t backup = c.read(c.position(d, k_ + entry.index));
+    const std::uint32_t backup = c.read(c.position(line, triple_hash(d, k_ + entry.index)));
     const bool leans = c.leans(backup);  // no branch on it: it is a coin toss
     return (leans & (row.vacant() == 0)) | (!leans & (c.count(backup) != 0));
+  }
+
+  // Without a modulator: every counter as it comes, kGroup before a branch.
+  template <class C>
+  bool all_in_use(const C& c, Digest d) const noexcept {
+    HashWalk walk(d);
+    const std::uint64_t line = c.line(d);
+    std::uint32_t lean = c.negative();
+    const auto in_use = [&](std::uint32_t steps) {
+      while (steps > 0) {
+        const std::uint32_t group = std::min(steps, kGroup);
+        bool all = true;
+        for (std::uint32_t i = 0; i < group; ++i) {
+          const std::uint32_t v = c.read(c.position(line, walk.next()));
+          all &= c.count(v) != 0;
+          lean &= v;
+        }
+        if (!all) return false;
+        steps -= group;
+      }
+      return true;
+    };
+    if (!in_use(k_)) return false;
+    return lean == 0 || in_use(extra_);
   }
 
   template <class C>
@@ -491,20 +562,30 @@ class BasicSeesaw {
     return !c.leans(backup) && c.count(backup) != 0;
   }
 
-  rates::seesaw::State state() const noexcept {
+  // rate(k, extra) of each line, averaged with its weight; the whole array is one line if it is not blocked.
+  template <class Rate, class Weight>
+  double over_lines(Rate rate, Weight weight) const noexcept {
     const Any c = as<Any>();
-    std::uint64_t leaning = 0, used_leaning = 0, used = 0;
-    for (std::uint64_t i = 0; i < c.size; ++i) {
-      const std::uint32_t v = c.read(i * counters_.width());
-      leaning += c.leans(v);
-      used += c.count(v) != 0;
-      used_leaning += c.leans(v) & (c.count(v) != 0);
-    }
-    const auto part = [](std::uint64_t of, std::uint64_t all) {
-      return all == 0 ? 0.0 : static_cast<double>(of) / static_cast<double>(all);
+    const std::uint64_t all = Layout::kInLine ? lines() : 1, each = Layout::kInLine ? per_line(counters_.width()) : counters_.size();
+    const auto part = [](std::uint64_t of, std::uint64_t whole) {
+      return whole == 0 ? 0.0 : static_cast<double>(of) / static_cast<double>(whole);
     };
-    return {part(leaning, c.size), part(modulator_.used(), modulator_.size()), part(used_leaning, leaning),
-            part(used - used_leaning, c.size - leaning)};
+    const double load = part(modulator_.used(), modulator_.size());
+    double sum = 0, weights = 0;
+    for (std::uint64_t line = 0; line < all; ++line) {
+      std::uint64_t leaning = 0, used_leaning = 0, used = 0;
+      for (std::uint64_t i = 0; i < each; ++i) {
+        const std::uint32_t v = c.read(line * kLineBits + i * counters_.width());
+        leaning += c.leans(v);
+        used += c.count(v) != 0;
+        used_leaning += c.leans(v) & (c.count(v) != 0);
+      }
+      const rates::seesaw::State s{part(leaning, each), load, part(used_leaning, leaning), part(used - used_leaning, each - leaning),
+                                   modulator_.size() > 0};
+      const double w = weight(s);
+      sum += w * rate(query_, s, k_, extra_), weights += w;
+    }
+    return weights > 0 ? sum / weights : 0;
   }
 
   Cells counters_;
@@ -518,6 +599,7 @@ class BasicSeesaw {
 
 using Seesaw = BasicSeesaw<false>;
 using AdaSeesaw = BasicSeesaw<true>;
+using BlockedSeesaw = BasicSeesaw<false, InOneLine>;
 
 static_assert(ErasableFilter<Seesaw> && TunableFilter<Seesaw> && !AdaptiveFilter<Seesaw>);
 static_assert(ErasableFilter<AdaSeesaw> && TunableFilter<AdaSeesaw> && AdaptiveFilter<AdaSeesaw>);

@@ -68,19 +68,21 @@ constexpr std::uint64_t move_bits_down(std::uint64_t word, unsigned first, unsig
   return (word & ~range) | ((word >> 1) & range & ~(std::uint64_t{1} << last)) | (std::uint64_t{in} << last);
 }
 
-// The field of at most 25 bits that starts at bit `at`, and above it whatever lies behind: for those who mask anyway.
-// Reads 4 bytes, which lie in two cache lines half as often as load_bits()'s 8.
-inline std::uint32_t peek_bits(const std::uint64_t* words, std::uint64_t at) noexcept {
-  std::uint32_t x;
+// The field that starts at bit `at`, of at most 7 bits fewer than Word has, and above it whatever lies behind: for those who
+// mask anyway. Reads one Word: the shorter it is, the less often it lies in two cache lines.
+template <class Word = std::uint32_t>
+std::uint32_t peek_bits(const std::uint64_t* words, std::uint64_t at) noexcept {
+  Word x;
   std::memcpy(&x, reinterpret_cast<const unsigned char*>(words) + (at >> 3), sizeof x);
-  return x >> (at & 7);
+  return static_cast<std::uint32_t>(x) >> (at & 7);
 }
-// Adds to the field of at most 25 bits that starts at bit `at`, modulo 2^32. Requires that the sum fits the field.
-inline void add_bits(std::uint64_t* words, std::uint64_t at, std::uint32_t value) noexcept {
+// Adds to that field, modulo 2^32. Requires that the sum fits the field.
+template <class Word = std::uint32_t>
+void add_bits(std::uint64_t* words, std::uint64_t at, std::uint32_t value) noexcept {
   unsigned char* p = reinterpret_cast<unsigned char*>(words) + (at >> 3);
-  std::uint32_t x;
+  Word x;
   std::memcpy(&x, p, sizeof x);
-  x += value << (at & 7);
+  x = static_cast<Word>(x + (value << (at & 7)));
   std::memcpy(p, &x, sizeof x);
 }
 

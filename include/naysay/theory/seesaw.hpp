@@ -101,29 +101,36 @@ struct State {
   double load = 0;    // modulator cells in use
   double psi = 0;     // leaning counters in use, of all leaning ones
   double lambda = 0;  // other counters in use, of all others
+  bool modulated = true;  // there are modulator cells
 };
 
 inline State of_shape(const Shape& s, double keys) noexcept {
   State out;
-  if (s.counters <= 0) return {0, 1, 1, 1};
+  if (s.counters <= 0) return {0, 1, 1, 1, false};
   out.mu = leaning_share(s);
   const double conflicts = conflicting_keys(keys, out.mu, s.k);
-  const double per_cell = s.cells > 0 ? conflicts / s.cells : conflicts > 0 ? 1e9 : 0.0;
+  out.modulated = s.cells > 0;
+  const double per_cell = out.modulated ? conflicts / s.cells : 0;
   out.load = load(per_cell);
-  const double moved = s.cells > 0 ? modulated_share(average_load(per_cell), out.mu, s.backups) : 0;
+  const double moved = out.modulated ? modulated_share(average_load(per_cell), out.mu, s.backups) : 0;
   out.psi = used_leaning(s, keys, out.mu, moved);
   out.lambda = used_upright(s, keys, out.mu, moved);
   return out;
 }
 
-// Theorem V.1 (two_round). Exact path: the first counter leans for certain, so the cell must be in use and lead to a
-// used counter, upright or the leaning one itself; the other k - 1 lean and must be in use, and so must the extra ones.
+// Of the first leaning counter: the cell must be in use and lead to a used counter, upright or the leaning one itself.
+// Without cells it is asked itself.
+inline double stand_in(const State& s) noexcept {
+  return s.modulated ? s.load * ((1 - s.mu) * s.lambda + s.mu * s.psi) : s.psi;
+}
+
+// Theorem V.1 (two_round). Exact path: all k lean for certain, the first has its stand-in, the others and the extra ones must
+// be in use.
 inline double known_fpr(SeesawQuery query, const State& s, unsigned k, unsigned extra) noexcept {
   const double upright = (1 - s.mu) * s.lambda;
   if (query == SeesawQuery::two_round)
     return power(s.psi, k - 1) * (s.psi + (1 - s.psi) * static_cast<double>(k) * s.load * upright);
-  const double any = upright + s.mu * s.psi;
-  return s.load * any * power(s.psi, k - 1) * power(any, extra);
+  return stand_in(s) * power(s.psi, k - 1) * power(upright + s.mu * s.psi, extra);
 }
 
 // Theorem V.2 (two_round). Exact path: no conflict at all, or the first at place i, after i used upright counters; a
@@ -138,7 +145,7 @@ inline double stranger_fpr(SeesawQuery query, const State& s, unsigned k, unsign
     before *= upright;
   }
   const double all_lean = power(s.mu * s.psi, k - 1);
-  return before + s.mu * s.load * any * (conflicts - all_lean * (1 - power(any, extra)));
+  return before + s.mu * stand_in(s) * (conflicts - all_lean * (1 - power(any, extra)));
 }
 
 // Theorem V.3, with the part of the negative queries that is about strangers beside the known costs.
@@ -201,7 +208,7 @@ struct Question {
   unsigned backups = 2;
   unsigned max_k = 32;
   unsigned k = 0;                      // 0: choose
-  double alpha = 0;                    // 0: choose
+  double alpha = -1;                   // 0: no modulator; -1: choose
   int extra = -1;                      // -1: choose
   bool may_encode_nothing = true;      // then it is a counting Bloom filter, without marks
 };
@@ -255,7 +262,7 @@ inline Plan plan(const Question& q) {
         std::ptrdiff_t at = -1;
         unsigned part = 0;
         const auto look = [&](std::ptrdiff_t i, unsigned a) {
-          const double alpha = q.alpha > 0 ? q.alpha : static_cast<double>(a) / kUnit;
+          const double alpha = q.alpha >= 0 ? q.alpha : static_cast<double>(a) / kUnit;
           const CostPoint& point = q.curve[static_cast<std::size_t>(i)];
           const Shape s = shape_of(q, k, extra, alpha, static_cast<double>(point.count));
           const double rate = weighted_fpr(q, s, point, q.keys);
@@ -264,13 +271,13 @@ inline Plan plan(const Question& q) {
           if (rate < best.wfpr) best = {s, rate};
         };
         for (std::ptrdiff_t i = size - 1; i >= 0; i -= kPerOctave)
-          for (unsigned a = 1; a <= kMost; a = a == 1 ? kStep : a + kStep) look(i, a);
+          for (unsigned a = 0; a <= kMost; a = a == 1 ? kStep : a < kStep ? a + 1 : a + kStep) look(i, a);
         if (at < 0) continue;
         for (unsigned a = kStep / 2, i = kPerOctave / 2; a > 0; a /= 2, i = std::max(1u, i / 2)) {
           const std::ptrdiff_t middle = at, from = std::max<std::ptrdiff_t>(at - i, 0), to = std::min<std::ptrdiff_t>(at + i, size - 1);
           const unsigned centre = part;
           for (const std::ptrdiff_t j : {from, middle, to})
-            for (const unsigned b : {centre > a ? centre - a : 1, centre, centre + a}) look(j, b);
+            for (const unsigned b : {std::max(centre, a) - a, centre, centre + a}) look(j, b);
         }
       }
   };
