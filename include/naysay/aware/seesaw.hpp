@@ -153,8 +153,9 @@ class BasicSeesaw {
   }
 
   bool insert(Digest d) noexcept {
-    if (is<Usual>()) [[likely]]
-      return insert_as<Usual>(d);
+    if (!modulated() && is<Usual>()) [[likely]]
+      return count_up(as<Usual>(), d);
+    if (is<Usual>()) return insert_as<Usual>(d);
     return is<Plain>() ? insert_as<Plain>(d) : insert_as<Any>(d);
   }
 
@@ -175,10 +176,10 @@ class BasicSeesaw {
   }
 
   bool may_contain(Digest d) const noexcept {
-    if (query_ == SeesawQuery::two_round) [[unlikely]]
-      return in_two_rounds(d);
-    if (is<Usual>()) [[likely]]
-      return on_its_path<Usual>(d);
+    if (!modulated() && is<Usual>()) [[likely]]
+      return all_in_use(as<Usual>(), d);
+    if (query_ == SeesawQuery::two_round) return in_two_rounds(d);
+    if (is<Usual>()) return on_its_path<Usual>(d);
     return is<Plain>() ? on_its_path<Plain>(d) : on_its_path<Any>(d);
   }
 
@@ -222,7 +223,7 @@ class BasicSeesaw {
  private:
   static constexpr std::uint32_t kMaxK = 32;            // 2^-32 at the best k; paths live on the stack
   static constexpr std::uint32_t kMaxExtra = 32;
-  static constexpr std::uint32_t kGroup = 4;
+  static constexpr std::uint32_t kGroup = 4, kLead = 3;
   static constexpr std::uint64_t kLineBits = 8 * kCacheLine;
   static constexpr std::uint64_t kNthLine = 1001;  // a function of the family that no filter uses for its keys
   static constexpr std::uint32_t kMaxCounterBits = 16;  // beyond, no counter ever fills
@@ -353,6 +354,9 @@ class BasicSeesaw {
     return flags;
   }();
 
+  // Keys step aside only if a modulator can say where to.
+  bool modulated() const noexcept { return backups_ != 0; }
+
   // How to read a counter: count in the low bits, then the negative bit, then the pending bit. What lies above them belongs
   // to the next counter. Held by value, so that no store makes the compiler read it again, and with widths that the compiler
   // knows (Bits > 0).
@@ -406,7 +410,7 @@ class BasicSeesaw {
   template <class C>
   bool insert_as(Digest d) noexcept {
     const C c = as<C>();
-    if (modulator_.size() == 0) return count_up(c, d);
+    if (!modulated()) return count_up(c, d);
     const Path path = path_of(c, d);
     if (path.conflicts) modulator_.take(path.cell, path.entry, path.index);
     std::uint64_t* words = counters_.mutable_words();
@@ -465,7 +469,7 @@ class BasicSeesaw {
     path.conflicts = row.leaning() != 0;
     if (!path.conflicts) return path;
     if (row.all_lean(k_)) add_extra(c, d, path);
-    if (modulator_.size() == 0) {
+    if (!modulated()) {
       path.conflicts = false;
       return path;
     }
@@ -495,7 +499,7 @@ class BasicSeesaw {
   template <class C>
   bool on_its_path(Digest d) const noexcept {
     const C c = as<C>();
-    if (modulator_.size() == 0) return all_in_use(c, d);
+    if (!modulated()) return all_in_use(c, d);
     Row row;
     HashWalk walk(d);
     const std::uint64_t line = c.line(d);
@@ -515,28 +519,30 @@ class BasicSeesaw {
     return (leans & (row.vacant() == 0)) | (!leans & (c.count(backup) != 0));
   }
 
-  // Without a modulator: every counter as it comes, kGroup before a branch.
+  // Without a modulator: every counter as it comes.
   template <class C>
   bool all_in_use(const C& c, Digest d) const noexcept {
     HashWalk walk(d);
     const std::uint64_t line = c.line(d);
     std::uint32_t lean = c.negative();
-    const auto in_use = [&](std::uint32_t steps) {
-      while (steps > 0) {
-        const std::uint32_t group = std::min(steps, kGroup);
-        bool all = true;
-        for (std::uint32_t i = 0; i < group; ++i) {
-          const std::uint32_t v = c.read(c.position(line, walk.next()));
-          all &= c.count(v) != 0;
-          lean &= v;
-        }
-        if (!all) return false;
-        steps -= group;
-      }
-      return true;
+    const auto in_use = [&] {
+      const std::uint32_t v = c.read(c.position(line, walk.next()));
+      lean &= v;
+      return c.count(v) != 0;
     };
-    if (!in_use(k_)) return false;
-    return lean == 0 || in_use(extra_);
+    std::uint32_t left = k_;
+    if (left >= kLead) {
+      bool all = true;
+      for (std::uint32_t i = 0; i < kLead; ++i) all &= in_use();
+      if (!all) return false;
+      left -= kLead;
+    }
+    for (; left > 0; --left)
+      if (!in_use()) return false;
+    if (lean == 0) return true;
+    for (left = extra_; left > 0; --left)
+      if (!in_use()) return false;
+    return true;
   }
 
   template <class C>
@@ -548,6 +554,7 @@ class BasicSeesaw {
 
   bool in_two_rounds(Digest d) const noexcept {
     const Any c = as<Any>();
+    if (!modulated()) return all_in_use(c, d);
     bool vacant = false;
     for (std::uint32_t i = 0; i < k_; ++i) {
       if (c.count(c.read(c.position(d, i))) != 0) continue;
@@ -555,7 +562,6 @@ class BasicSeesaw {
       vacant = true;
     }
     if (!vacant) return true;
-    if (modulator_.size() == 0) return false;
     const HashModulator::Entry entry = modulator_.at(modulator_.position(d));
     if (entry.count == 0) return false;
     const std::uint32_t backup = c.read(c.position(d, k_ + entry.index));
@@ -581,7 +587,7 @@ class BasicSeesaw {
         used_leaning += c.leans(v) & (c.count(v) != 0);
       }
       const rates::seesaw::State s{part(leaning, each), load, part(used_leaning, leaning), part(used - used_leaning, each - leaning),
-                                   modulator_.size() > 0};
+                                   modulated()};
       const double w = weight(s);
       sum += w * rate(query_, s, k_, extra_), weights += w;
     }

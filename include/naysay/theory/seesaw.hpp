@@ -128,7 +128,7 @@ inline double stand_in(const State& s) noexcept {
 // be in use.
 inline double known_fpr(SeesawQuery query, const State& s, unsigned k, unsigned extra) noexcept {
   const double upright = (1 - s.mu) * s.lambda;
-  if (query == SeesawQuery::two_round)
+  if (query == SeesawQuery::two_round && s.modulated)
     return power(s.psi, k - 1) * (s.psi + (1 - s.psi) * static_cast<double>(k) * s.load * upright);
   return stand_in(s) * power(s.psi, k - 1) * power(upright + s.mu * s.psi, extra);
 }
@@ -137,7 +137,7 @@ inline double known_fpr(SeesawQuery query, const State& s, unsigned k, unsigned 
 // stranger all of whose counters lean must find the extra ones in use too.
 inline double stranger_fpr(SeesawQuery query, const State& s, unsigned k, unsigned extra) noexcept {
   const double upright = (1 - s.mu) * s.lambda, any = upright + s.mu * s.psi;
-  if (query == SeesawQuery::two_round)
+  if (query == SeesawQuery::two_round && s.modulated)
     return power(any, k - 1) * (any + (1 - any) * static_cast<double>(k) * s.load * upright);
   double before = 1, conflicts = 0;
   for (unsigned i = 0; i < k; ++i) {
