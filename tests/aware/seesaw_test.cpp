@@ -83,11 +83,18 @@ void agrees_with_a_multiset(const typename F::Params& params, std::uint64_t step
 }
 
 TEST(Seesaw, NeverDeniesAKeyThatIsInUnderRandomInsertsAndErases) {
-  for (std::uint32_t extra : {0u, 4u}) agrees_with_a_multiset<Seesaw>(crowded<Seesaw>(extra), 200'000, 2, 1);
+  for (std::uint32_t extra : {0u, 4u})
+    for (double alpha : {0.0, 0.1}) {
+      auto p = crowded<Seesaw>(extra);
+      p.alpha = alpha;
+      agrees_with_a_multiset<Seesaw>(p, 200'000, 2, 1);
+    }
 }
 TEST(Seesaw, NeverDeniesAKeyThatIsInWhenCountersAreFull) {
   auto p = crowded<Seesaw>(4);
   p.counter_bits = 2, p.modulator_bits = 1;  // full at 3 and at 1
+  agrees_with_a_multiset<Seesaw>(p, 200'000, 20, 2);
+  p.alpha = 0;
   agrees_with_a_multiset<Seesaw>(p, 200'000, 20, 2);
 }
 TEST(Seesaw, NeverDeniesAKeyThatIsInWhenAskedInTwoRounds) {
@@ -102,6 +109,8 @@ TEST(AdaSeesaw, NeverDeniesAKeyThatIsInWhileItAdaptsAndCountersAreFull) {
   auto p = crowded<AdaSeesaw>(4);
   p.counter_bits = 2, p.modulator_bits = 1;
   agrees_with_a_multiset<AdaSeesaw>(p, 200'000, 20, 5);
+  p.alpha = 0;
+  agrees_with_a_multiset<AdaSeesaw>(p, 200'000, 20, 5);
 }
 TEST(SeesawSlow, NeverDeniesAKeyThatIsInOverMillionsOfSteps) {
   for (std::uint32_t extra : {0u, 4u}) {
@@ -110,6 +119,8 @@ TEST(SeesawSlow, NeverDeniesAKeyThatIsInOverMillionsOfSteps) {
     auto p = crowded<AdaSeesaw>(extra);
     p.counter_bits = 2, p.modulator_bits = 2;
     agrees_with_a_multiset<AdaSeesaw>(p, 3'000'000, 10, 8);
+    p.alpha = 0;
+    agrees_with_a_multiset<AdaSeesaw>(p, 3'000'000, 10, 9);
   }
 }
 
@@ -143,10 +154,13 @@ TEST(Seesaw, IsAsItWasBeforeTheFirstKeyOnceAllAreErased) {
     forgets<Seesaw>(p);
   }
   forgets<Seesaw>({.bits_per_key = 80, .k = 3, .alpha = 0.5, .encode = 100, .extra = 8});  // the usual widths
+  forgets<Seesaw>({.bits_per_key = 80, .k = 3, .alpha = 0, .encode = 100, .extra = 8});
 }
 TEST(AdaSeesaw, IsAsItWasBeforeTheFirstKeyOnceAllAreErased) {
   auto p = crowded<AdaSeesaw>(4);
   p.counter_bits = 8, p.modulator_bits = 12;
+  forgets<AdaSeesaw>(p);
+  p.alpha = 0;
   forgets<AdaSeesaw>(p);
 }
 

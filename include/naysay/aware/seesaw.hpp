@@ -11,17 +11,19 @@
 // replaced by a backup function's, if that one does not lean; a small HashModulator says which backup. So the counters
 // of a known negative stay at 0 longer than others, and a query that finds one at 0 is a "no".
 //
-// A key that meets nothing but leaning counters looks like one of those negatives, so it takes `extra` functions more. Few
-// keys do; but all encoded negatives have that look, and a query asks the further counters of them too. That is what makes
-// it pay to encode many: with it the optimiser encodes all negatives where without it it stops at a fifth (both
-// measured on 1.49 M keys, 1.44 M negatives, Zipf 1.0, 28 bits a key).
+// A key that meets nothing but leaning counters looks like one of those negatives, so it takes `extra` functions more.
+// Few keys do; but all encoded negatives have that look, and a query asks the further counters of them too. That is what
+// makes it pay to encode many: with it the optimiser encodes all negatives where without it it stops at a fifth (on
+// 1.49 M keys, 1.44 M negatives, Zipf 1.0, 28 bits a key). Then most keys conflict, a modulator is full and earns less
+// than its space: alpha = 0 leaves it out, no key steps aside, and insert and query are those of a counting Bloom filter
+// until all k counters of a key lean. The optimiser chooses that wherever strangers count.
 //
 // Three invariants make insert, query and erase agree:
 //   (I1) a negative bit changes only while its counter is 0;
 //   (I2) a modulator index changes only while its count is 0;
 //   (I3) so the path of a live key (its k positions, the first leaning one replaced by the stored backup function if
-//        that lands upright, and the extra ones if all lean) is a function of the bits that are there, and does not change
-//        while the key is live: what leans leans for ever, and what is upright is in use and stays upright.
+//        that lands upright, and the extra ones if all lean) is a function of the bits that are there, and does not
+//        change while the key is live: what leans leans for ever, and what is upright is in use and stays upright.
 //
 //   paper              here
 //   N_p                Workload::room(): keys to plan for
@@ -48,10 +50,10 @@
 //            counters of other keys, and one of those may then be denied. Erase only what you inserted.
 //            A counter (15) or cell (7) that is full stays so for ever, because nobody knows how many keys it stands for.
 //            AdaSeesaw::adapt seldom helps at once: a counter that keys use starts to lean when the last of them leaves.
-// Cost       insert and erase: k counters read and written, for a conflicting key one cell and one or two counters more.
-//            query: at most k + 2 reads, the first counter at 0 ends it.
+// Cost       insert and erase: k counters read and written, for a conflicting key one cell and one or two counters more,
+//            `extra` more if all lean. query: at most k + extra + 2 reads, the first counter at 0 ends it.
 // Source     M. Li et al., Seesaw Counting Filter, WWW 2022. Deletion, the exact-path query, the extra functions and the
-//            bound on low fills are ours; extra = 0 and query = two_round give the paper's filter.
+//            bound on low fills are ours; alpha = 0.1, extra = 0 and query = two_round give the paper's filter.
 #pragma once
 
 #include <algorithm>
@@ -67,15 +69,7 @@
 
 namespace naysay {
 
-// Where the counters of a key may lie: all over the array, or all in one cache line.
-struct Scattered {
-  static constexpr bool kInLine = false;
-};
-struct InOneLine {
-  static constexpr bool kInLine = true;
-};
-
-template <bool Adaptive, class Layout = Scattered>
+template <bool Adaptive>
 class BasicSeesaw {
  public:
   struct Params {
@@ -103,7 +97,7 @@ class BasicSeesaw {
     }
   };
 
-  static constexpr std::string_view kName = Adaptive ? "ada-seesaw" : Layout::kInLine ? "blocked-seesaw" : "seesaw";
+  static constexpr std::string_view kName = Adaptive ? "ada-seesaw" : "seesaw";
 
   static constexpr Claims kClaims = {
       .about = Adaptive ? "as seesaw, and it learns negatives while it runs: each helps once keys have come and gone"
@@ -131,7 +125,7 @@ class BasicSeesaw {
     f.counter_bits_ = p.counter_bits;
     const bool marked = Adaptive || plan.shape.negatives > 0;
     const unsigned marks = marked ? kMarkBits : 0;
-    f.counters_ = Cells(cells_for(static_cast<std::uint64_t>(plan.shape.counters), p.counter_bits + marks), p.counter_bits + marks);
+    f.counters_ = Cells(std::max<std::uint64_t>(1, static_cast<std::uint64_t>(plan.shape.counters)), p.counter_bits + marks);
     if (marked && plan.shape.cells > 0)
       f.modulator_ = HashModulator(std::max<std::uint64_t>(1, static_cast<std::uint64_t>(plan.shape.cells)), p.modulator_bits, p.backups);
     f.backups_ = f.modulator_.size() > 0 ? p.backups : 0;
@@ -184,13 +178,9 @@ class BasicSeesaw {
   }
 
   // From the counters as they are now.
-  double expected_fpr() const noexcept {
-    return over_lines(rates::seesaw::stranger_fpr, [](const rates::seesaw::State&) { return 1.0; });
-  }
-  // The same for encoded negatives, all of whose counters lean. A line has the more of them the more it leans (Lemma V.1).
-  double expected_known_fpr() const noexcept {
-    return over_lines(rates::seesaw::known_fpr, [](const rates::seesaw::State& s) { return -std::log1p(-std::min(s.mu, 0.999)); });
-  }
+  double expected_fpr() const noexcept { return rates::seesaw::stranger_fpr(query_, state(), k_, extra_); }
+  // The same for encoded negatives, all of whose counters lean.
+  double expected_known_fpr() const noexcept { return rates::seesaw::known_fpr(query_, state(), k_, extra_); }
   std::uint64_t size_bits() const noexcept { return bits_of_fields(*this); }
 
   template <class Self, class V>
@@ -224,8 +214,6 @@ class BasicSeesaw {
   static constexpr std::uint32_t kMaxK = 32;            // 2^-32 at the best k; paths live on the stack
   static constexpr std::uint32_t kMaxExtra = 32;
   static constexpr std::uint32_t kGroup = 4, kLead = 3;
-  static constexpr std::uint64_t kLineBits = 8 * kCacheLine;
-  static constexpr std::uint64_t kNthLine = 1001;  // a function of the family that no filter uses for its keys
   static constexpr std::uint32_t kMaxCounterBits = 16;  // beyond, no counter ever fills
   static constexpr unsigned kMarkBits = Adaptive ? 2 : 1;
   static constexpr double kUntoldAlpha = 0.10;          // section 4.2: the paper's optimum at its defaults
@@ -239,14 +227,6 @@ class BasicSeesaw {
     HashModulator::Entry entry;  // of that cell
     std::uint32_t index;         // the backup function: the entry's, or the one to choose if that is empty
   };
-
-  // Whole lines in the room of that many counters, at least one. A cell may lie between two lines: none begins there.
-  static std::uint64_t cells_for(std::uint64_t counters, unsigned width) noexcept {
-    if (!Layout::kInLine) return std::max<std::uint64_t>(1, counters);
-    return divide_up(std::max<std::uint64_t>(1, counters * width / kLineBits) * kLineBits, width);
-  }
-  static constexpr std::uint64_t per_line(std::uint32_t width) noexcept { return (kLineBits - 9) / width + 1; }
-  std::uint64_t lines() const noexcept { return counters_.size() * counters_.width() / kLineBits; }
 
   static Result<Ok> check(const Params& p) {
     const auto wrong = [](const std::string& what) { return Error{Errc::invalid_argument, std::string(kName) + ": " + what}; };
@@ -365,7 +345,7 @@ class BasicSeesaw {
     static constexpr unsigned kBits = Bits, kMarks = Marks;
     using Word = std::conditional_t<Bits == 4, std::uint16_t, std::uint32_t>;  // what holds a counter wherever it begins
     const std::uint64_t* words;
-    std::uint64_t size;   // counters, or lines if blocked
+    std::uint64_t size;
     std::uint32_t bits;   // of a count
     std::uint32_t marks;  // 0, 1: negative, 2: negative and pending
 
@@ -375,13 +355,8 @@ class BasicSeesaw {
     std::uint32_t negative() const noexcept { return mark_bits() > 0 ? std::uint32_t{1} << count_bits() : 0; }
     std::uint32_t pending() const noexcept { return mark_bits() > 1 ? std::uint32_t{2} << count_bits() : 0; }
 
-    // The bit at which d's counters begin, and that of one of them.
-    std::uint64_t line(Digest d) const noexcept { return Layout::kInLine ? fast_range(nth_hash(d, kNthLine), size) * kLineBits : 0; }
-    std::uint64_t position(std::uint64_t line, std::uint64_t hash) const noexcept {
-      const std::uint32_t width = count_bits() + mark_bits();
-      return line + fast_range(hash, Layout::kInLine ? per_line(width) : size) * width;
-    }
-    std::uint64_t position(Digest d, std::uint32_t i) const noexcept { return position(line(d), triple_hash(d, i)); }
+    std::uint64_t position(std::uint64_t hash) const noexcept { return fast_range(hash, size) * (count_bits() + mark_bits()); }
+    std::uint64_t position(Digest d, std::uint32_t i) const noexcept { return position(triple_hash(d, i)); }
     std::uint32_t read(std::uint64_t at) const noexcept { return peek_bits<Word>(words, at); }
     void add(std::uint64_t* to, std::uint64_t at, std::uint32_t step) const noexcept { add_bits<Word>(to, at, step); }
     std::uint32_t count(std::uint32_t v) const noexcept { return v & max(); }
@@ -404,7 +379,7 @@ class BasicSeesaw {
   }
   template <class C>
   C as() const noexcept {
-    return {counters_.words(), Layout::kInLine ? lines() : counters_.size(), counter_bits_, counters_.width() - counter_bits_};
+    return {counters_.words(), counters_.size(), counter_bits_, counters_.width() - counter_bits_};
   }
 
   template <class C>
@@ -423,9 +398,8 @@ class BasicSeesaw {
   bool count_up(const C& c, Digest d) noexcept {
     HashWalk walk(d);
     std::uint64_t* words = counters_.mutable_words();
-    const std::uint64_t line = c.line(d);
     const auto step = [&] {
-      const std::uint64_t at = c.position(line, walk.next());
+      const std::uint64_t at = c.position(walk.next());
       const std::uint32_t v = c.read(at);
       c.add(words, at, c.count(v) != c.max());
       return v;
@@ -460,9 +434,8 @@ class BasicSeesaw {
     Path path;
     Row row;
     HashWalk walk(d);
-    const std::uint64_t line = c.line(d);
     for (std::uint32_t i = 0; i < k_; ++i) {
-      path.at[i] = c.position(line, walk.next());
+      path.at[i] = c.position(walk.next());
       if (c.negative() != 0) c.add_to(row, c.read(path.at[i]));
     }
     path.steps = k_;
@@ -476,7 +449,7 @@ class BasicSeesaw {
     path.cell = modulator_.position(d);
     path.entry = modulator_.at(path.cell);
     path.index = path.entry.count == 0 ? upright_backup(c, d) : path.entry.index;
-    const std::uint64_t backup = c.position(line, triple_hash(d, k_ + path.index));
+    const std::uint64_t backup = c.position(d, k_ + path.index);
     std::uint64_t& first = path.at[row.first(k_)];
     const std::uint64_t keep = 0 - std::uint64_t{c.leans(c.read(backup))};  // no branch on it: it is a coin toss
     first = (first & keep) | (backup & ~keep);
@@ -502,19 +475,18 @@ class BasicSeesaw {
     if (!modulated()) return all_in_use(c, d);
     Row row;
     HashWalk walk(d);
-    const std::uint64_t line = c.line(d);
     std::uint32_t left = k_;
     for (; left >= kGroup; left -= kGroup) {
-      for (std::uint32_t i = 0; i < kGroup; ++i) c.add_to(row, c.read(c.position(line, walk.next())));
+      for (std::uint32_t i = 0; i < kGroup; ++i) c.add_to(row, c.read(c.position(walk.next())));
       if ((row.vacant() & ~row.leaning()) != 0) return false;
     }
-    for (; left > 0; --left) c.add_to(row, c.read(c.position(line, walk.next())));
+    for (; left > 0; --left) c.add_to(row, c.read(c.position(walk.next())));
     if (row.missing() != 0) return false;
     if (row.leaning() == 0) return true;
     if (row.all_lean(k_) && !extra_in_use(c, d)) return false;
     const HashModulator::Entry entry = modulator_.at(modulator_.position(d));
     if (entry.count == 0) return false;
-    const std::uint32_t backup = c.read(c.position(line, triple_hash(d, k_ + entry.index)));
+    const std::uint32_t backup = c.read(c.position(d, k_ + entry.index));
     const bool leans = c.leans(backup);  // no branch on it: it is a coin toss
     return (leans & (row.vacant() == 0)) | (!leans & (c.count(backup) != 0));
   }
@@ -523,10 +495,9 @@ class BasicSeesaw {
   template <class C>
   bool all_in_use(const C& c, Digest d) const noexcept {
     HashWalk walk(d);
-    const std::uint64_t line = c.line(d);
     std::uint32_t lean = c.negative();
     const auto in_use = [&] {
-      const std::uint32_t v = c.read(c.position(line, walk.next()));
+      const std::uint32_t v = c.read(c.position(walk.next()));
       lean &= v;
       return c.count(v) != 0;
     };
@@ -568,30 +539,20 @@ class BasicSeesaw {
     return !c.leans(backup) && c.count(backup) != 0;
   }
 
-  // rate(k, extra) of each line, averaged with its weight; the whole array is one line if it is not blocked.
-  template <class Rate, class Weight>
-  double over_lines(Rate rate, Weight weight) const noexcept {
+  rates::seesaw::State state() const noexcept {
     const Any c = as<Any>();
-    const std::uint64_t all = Layout::kInLine ? lines() : 1, each = Layout::kInLine ? per_line(counters_.width()) : counters_.size();
-    const auto part = [](std::uint64_t of, std::uint64_t whole) {
-      return whole == 0 ? 0.0 : static_cast<double>(of) / static_cast<double>(whole);
-    };
-    const double load = part(modulator_.used(), modulator_.size());
-    double sum = 0, weights = 0;
-    for (std::uint64_t line = 0; line < all; ++line) {
-      std::uint64_t leaning = 0, used_leaning = 0, used = 0;
-      for (std::uint64_t i = 0; i < each; ++i) {
-        const std::uint32_t v = c.read(line * kLineBits + i * counters_.width());
-        leaning += c.leans(v);
-        used += c.count(v) != 0;
-        used_leaning += c.leans(v) & (c.count(v) != 0);
-      }
-      const rates::seesaw::State s{part(leaning, each), load, part(used_leaning, leaning), part(used - used_leaning, each - leaning),
-                                   modulated()};
-      const double w = weight(s);
-      sum += w * rate(query_, s, k_, extra_), weights += w;
+    std::uint64_t leaning = 0, used_leaning = 0, used = 0;
+    for (std::uint64_t i = 0; i < c.size; ++i) {
+      const std::uint32_t v = c.read(i * counters_.width());
+      leaning += c.leans(v);
+      used += c.count(v) != 0;
+      used_leaning += c.leans(v) & (c.count(v) != 0);
     }
-    return weights > 0 ? sum / weights : 0;
+    const auto part = [](std::uint64_t of, std::uint64_t all) {
+      return all == 0 ? 0.0 : static_cast<double>(of) / static_cast<double>(all);
+    };
+    return {part(leaning, c.size), part(modulator_.used(), modulator_.size()), part(used_leaning, leaning),
+            part(used - used_leaning, c.size - leaning), modulated()};
   }
 
   Cells counters_;
@@ -605,7 +566,6 @@ class BasicSeesaw {
 
 using Seesaw = BasicSeesaw<false>;
 using AdaSeesaw = BasicSeesaw<true>;
-using BlockedSeesaw = BasicSeesaw<false, InOneLine>;
 
 static_assert(ErasableFilter<Seesaw> && TunableFilter<Seesaw> && !AdaptiveFilter<Seesaw>);
 static_assert(ErasableFilter<AdaSeesaw> && TunableFilter<AdaSeesaw> && AdaptiveFilter<AdaSeesaw>);

@@ -101,7 +101,7 @@ struct State {
   double load = 0;    // modulator cells in use
   double psi = 0;     // leaning counters in use, of all leaning ones
   double lambda = 0;  // other counters in use, of all others
-  bool modulated = true;  // there are modulator cells
+  bool modulated = false;  // there are modulator cells
 };
 
 inline State of_shape(const Shape& s, double keys) noexcept {
