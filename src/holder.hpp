@@ -56,6 +56,7 @@ class Holder final : public Model {
   void write_params(FieldWriter& to) const override { Params::fields(params_, to); }
   void write_fields(FieldWriter& to) const override { F::fields(filter_, to); }
   std::unique_ptr<Model> clone() const override { return std::make_unique<Holder>(filter_, params_); }
+  const void* filter(const void* tag) const noexcept override { return tag == &kTag<F> ? &filter_ : nullptr; }
 
  private:
   F filter_;

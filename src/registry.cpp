@@ -7,6 +7,7 @@
 #include "naysay/aware/seesaw.hpp"
 #include "naysay/aware/stacked.hpp"
 #include "naysay/aware/taught_ribbon.hpp"
+#include "naysay/aware/variable_hash.hpp"
 #include "naysay/aware/weighted_bloom.hpp"
 #include "naysay/aware/weighted_counting_bloom.hpp"
 #include "naysay/classic/binary_fuse.hpp"
@@ -45,6 +46,7 @@ constexpr FilterType kFilters[] = {
     entry<Stacked<Ribbon>>("stacked-ribbon", 33),
     entry<Stacked<CountingBloom, 3>>("stacked-counting-bloom", 34),
     entry<AdaptiveStacked<Bloom>>("adaptive-stacked", 35),
+    entry<VariableHash>("variable-hash", 40),
     entry<TaughtRibbon>("taught-ribbon", 50),
 };
 

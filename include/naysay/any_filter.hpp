@@ -29,6 +29,10 @@ namespace naysay {
 class AnyFilter;
 
 namespace erased {
+// Its address names a filter's type where there is no RTTI.
+template <class F>
+inline constexpr char kTag = 0;
+
 // What AnyFilter calls. One class template in src/registry.cpp implements it for every filter.
 struct Model {
   virtual ~Model() = default;
@@ -47,6 +51,7 @@ struct Model {
   virtual void write_params(FieldWriter& to) const = 0;
   virtual void write_fields(FieldWriter& to) const = 0;
   virtual std::unique_ptr<Model> clone() const = 0;
+  virtual const void* filter(const void* tag) const noexcept = 0;  // null if tag is not &kTag of the filter's type
 };
 }  // namespace erased
 
@@ -118,6 +123,12 @@ class AnyFilter {
   std::uint64_t size_bits() const noexcept { return model_->size_bits(); }
   double expected_fpr() const noexcept { return model_->expected_fpr(); }
   std::vector<Param> params() const { return model_->params(); }
+
+  // The filter itself, null if it is not an F. What it borrows, it borrows from this AnyFilter's bytes.
+  template <Filter F>
+  const F* as() const noexcept {
+    return static_cast<const F*>(model_->filter(&erased::kTag<F>));
+  }
 
   AnyFilter(AnyFilter&&) noexcept = default;
   AnyFilter& operator=(AnyFilter&&) noexcept = default;

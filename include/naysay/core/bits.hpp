@@ -10,6 +10,7 @@
 // nobody knows how many keys it stands for. Going down from 0 is refused too.
 #pragma once
 
+#include <atomic>
 #include <bit>
 #include <cassert>
 #include <cstdint>
@@ -84,6 +85,15 @@ void add_bits(std::uint64_t* words, std::uint64_t at, std::uint32_t value) noexc
   std::memcpy(&x, p, sizeof x);
   x = static_cast<Word>(x + (value << (at & 7)));
   std::memcpy(p, &x, sizeof x);
+}
+
+// Writes value into zeroed bits from bit `at` on, beside other threads that do so in the same words. Requires that
+// the word behind the last bit exists.
+inline void or_bits(std::uint64_t* words, std::uint64_t at, std::uint64_t value) noexcept {
+  const unsigned shift = static_cast<unsigned>(at & 63);
+  const std::uint64_t low = value << shift, high = shift == 0 ? 0 : value >> (64 - shift);
+  if (low != 0) std::atomic_ref(words[at >> 6]).fetch_or(low, std::memory_order_relaxed);
+  if (high != 0) std::atomic_ref(words[(at >> 6) + 1]).fetch_or(high, std::memory_order_relaxed);
 }
 
 // 64 bits that start at bit `at`, across two words. Requires that word at / 64 + 1 exists.

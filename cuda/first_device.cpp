@@ -1,0 +1,11 @@
+#include "naysay/cuda/variable_hash.hpp"
+
+namespace naysay::cuda {
+
+int devices() noexcept { return count_devices(); }
+
+Result<VariableHash> build_variable_hash(const Workload& w, const VariableHash::Params& p) {
+  return build_variable_hash(w, p, Device{count_devices, run_job});
+}
+
+}  // namespace naysay::cuda

@@ -1,0 +1,280 @@
+// Variable hash filters that absorb false positives, and the file of their keys.
+#include "naysay/aware/adaptive_variable_hash.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "naysay/any_filter.hpp"
+#include "naysay/classic/bloom.hpp"
+#include "sample.hpp"
+
+namespace naysay {
+namespace {
+
+using sample::numbers;
+
+class AdaptiveVariableHashTest : public ::testing::Test {
+ protected:
+  AdaptiveVariableHashTest() : path_(::testing::TempDir() + "naysay_keys_" + std::to_string(::getpid()) + ::testing::UnitTest::GetInstance()->current_test_info()->name()) {}
+  ~AdaptiveVariableHashTest() override { ::unlink(path_.c_str()); }
+
+  AdaptiveVariableHash must_create(const Workload& w, const VariableHash::Params& p = {.bits_per_key = 8, .effort = Effort::fast}) {
+    auto f = AdaptiveVariableHash::create(path_, w, p);
+    EXPECT_TRUE(f) << f.error().message;
+    if (!f) std::abort();
+    return std::move(*f);
+  }
+  AdaptiveVariableHash must_open(VariableHash filter) {
+    auto f = AdaptiveVariableHash::open(path_, std::move(filter));
+    EXPECT_TRUE(f) << f.error().message;
+    if (!f) std::abort();
+    return std::move(*f);
+  }
+  std::string path_;
+};
+
+TEST_F(AdaptiveVariableHashTest, RefusesWhatItAbsorbedFromThenOnAndDeniesNoKey) {
+  const auto keys = numbers(0, 3000), strangers = numbers(9'000'000, 300'000);
+  auto f = must_create({.keys = keys});
+  std::vector<Digest> absorbed;
+  std::uint64_t refused = 0;
+  for (const Digest& d : strangers)
+    if (f.may_contain(d)) {
+      if (f.adapt(d, 1))
+        absorbed.push_back(d);
+      else
+        ++refused;
+    }
+  EXPECT_GT(absorbed.size(), 1000u);
+  EXPECT_EQ(f.absorbed(), absorbed.size());
+  EXPECT_EQ(f.refused(), refused);
+  for (const Digest& d : absorbed) ASSERT_FALSE(f.may_contain(d));
+  for (const Digest& d : keys) ASSERT_TRUE(f.may_contain(d));
+}
+
+TEST_F(AdaptiveVariableHashTest, SaysThatNoFunctionIsLeftAndChangesNothing) {
+  const auto keys = numbers(0, 200);
+  auto f = must_create({.keys = keys});
+  for (const Digest& d : numbers(9'000'000, 200'000)) {
+    if (!f.may_contain(d)) continue;
+    const std::uint64_t records = f.file().records();
+    if (!f.adapt(d, 1)) {
+      EXPECT_EQ(f.file().records(), records);
+      EXPECT_TRUE(f.may_contain(d));
+    }
+  }
+  EXPECT_GT(f.refused(), 0u);
+  for (const Digest& d : keys) ASSERT_TRUE(f.may_contain(d));
+}
+
+TEST_F(AdaptiveVariableHashTest, TakesNoKeyForANegative) {
+  const auto keys = numbers(0, 500);
+  auto f = must_create({.keys = keys});
+  for (const Digest& d : keys) ASSERT_FALSE(f.adapt(d, 1));
+  for (const Digest& d : keys) ASSERT_TRUE(f.may_contain(d));
+  EXPECT_EQ(f.file().records(), 0u);
+}
+
+TEST_F(AdaptiveVariableHashTest, RemembersANegativeThatIsRefusedAlready) {
+  const auto keys = numbers(0, 300);
+  auto f = must_create({.keys = keys});
+  std::vector<Digest> told;
+  for (const Digest& d : numbers(7'000'000, 1000)) {
+    if (f.may_contain(d)) continue;
+    if (f.adapt(d, 1)) told.push_back(d);
+    EXPECT_TRUE(!f.adapt(d, 1) || f.file().records() == told.size()) << "told twice, written once";
+  }
+  for (const Digest& d : numbers(9'000'000, 50'000))
+    if (f.may_contain(d)) (void)f.adapt(d, 1);
+  for (const Digest& d : told) ASSERT_FALSE(f.may_contain(d));
+}
+
+TEST_F(AdaptiveVariableHashTest, ComesBackFromItsFileWithAllItAbsorbed) {
+  const auto keys = numbers(0, 2000);
+  const VariableHash built = *VariableHash::build({.keys = keys}, {.bits_per_key = 8, .effort = Effort::fast});
+  ASSERT_TRUE(SlotFile::create(path_, built, keys));
+  std::vector<Digest> absorbed;
+  VariableHash halfway;
+  {
+    auto f = must_open(built);
+    for (const Digest& d : numbers(9'000'000, 100'000)) {
+      if (f.may_contain(d) && f.adapt(d, 1)) absorbed.push_back(d);
+      if (absorbed.size() == 200) halfway = f.filter();
+    }
+    EXPECT_TRUE(f.file().sync());
+  }
+  // from the filter as it was built, and from a copy saved in between
+  for (const VariableHash& from : {built, halfway}) {
+    const auto f = must_open(from);
+    EXPECT_EQ(f.file().records(), absorbed.size());
+    for (const Digest& d : absorbed) ASSERT_FALSE(f.may_contain(d));
+    for (const Digest& d : keys) ASSERT_TRUE(f.may_contain(d));
+  }
+}
+
+TEST_F(AdaptiveVariableHashTest, LosesNothingThatWasWrittenWhenItIsKilled) {
+  const auto keys = numbers(0, 1000), strangers = numbers(9'000'000, 60'000);
+  const VariableHash built = *VariableHash::build({.keys = keys}, {.bits_per_key = 6, .effort = Effort::fast});
+  ASSERT_TRUE(SlotFile::create(path_, built, keys));
+  for (int round = 0; round < 4; ++round) {
+    int pipe_ends[2];
+    ASSERT_EQ(::pipe(pipe_ends), 0);
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {  // absorbs, and says so after each; is killed somewhere in between
+      auto f = AdaptiveVariableHash::open(path_, built);
+      if (!f) ::_exit(1);
+      for (std::uint32_t i = 0; i < strangers.size(); ++i)
+        if (f->may_contain(strangers[i]) && f->adapt(strangers[i], 1) && ::write(pipe_ends[1], &i, sizeof i) != sizeof i) ::_exit(2);
+      for (;;) ::pause();
+    }
+    ::close(pipe_ends[1]);
+    std::set<std::uint32_t> said;
+    std::uint32_t i;
+    while (said.size() < 40u && ::read(pipe_ends[0], &i, sizeof i) == sizeof i) said.insert(i);
+    ::kill(child, SIGKILL);
+    while (::read(pipe_ends[0], &i, sizeof i) == sizeof i) said.insert(i);
+    ::close(pipe_ends[0]);
+    int status;
+    ::waitpid(child, &status, 0);
+    ASSERT_TRUE(WIFSIGNALED(status));
+    const auto f = must_open(built);
+    for (std::uint32_t s : said) ASSERT_FALSE(f.may_contain(strangers[s]));
+    for (const Digest& d : keys) ASSERT_TRUE(f.may_contain(d));
+  }
+}
+
+TEST_F(AdaptiveVariableHashTest, AppearsWholeOrNotAtAllWhenItsMakerIsKilled) {
+  const auto keys = numbers(0, 20'000);
+  const VariableHash built = *VariableHash::build({.keys = keys}, {.bits_per_key = 6, .effort = Effort::fast});
+  const std::string folder = path_ + ".d", inside = folder + "/keys";
+  int appeared = 0, missing = 0;
+  for (int round = 0; round < 12; ++round) {
+    ASSERT_TRUE(std::filesystem::create_directory(folder));
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) ::_exit(SlotFile::create(inside, built, keys) ? 0 : 1);
+    ::usleep(static_cast<useconds_t>(round * 400));
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    const bool there = std::filesystem::exists(inside);
+    (there ? appeared : missing) += 1;
+    if (there) {
+      const auto f = AdaptiveVariableHash::open(inside, built);
+      ASSERT_TRUE(f) << f.error().message;
+      std::uint64_t found = 0;
+      std::span<const std::uint64_t> xs;
+      for (std::uint64_t slot = 0; slot < built.slots(); ++slot) {
+        ASSERT_TRUE(f->file().keys_of(slot, xs));
+        found += xs.size();
+      }
+      EXPECT_EQ(found, keys.size());
+    }
+    std::filesystem::remove_all(folder);
+  }
+  EXPECT_EQ(appeared + missing, 12);
+  EXPECT_GT(missing, 0) << "it was never killed in time";
+}
+
+TEST_F(AdaptiveVariableHashTest, OpensAfterEveryTornWrite) {
+  const auto keys = numbers(0, 100);
+  const VariableHash built = *VariableHash::build({.keys = keys}, {.bits_per_key = 6, .effort = Effort::fast});
+  ASSERT_TRUE(SlotFile::create(path_, built, keys));
+  std::vector<Digest> absorbed;
+  std::uint64_t log_start = 0;
+  {
+    auto f = must_open(built);
+    log_start = f.file().size_bytes();
+    for (const Digest& d : numbers(9'000'000, 5000))
+      if (absorbed.size() < 3 && f.may_contain(d) && f.adapt(d, 1)) absorbed.push_back(d);
+  }
+  ASSERT_EQ(absorbed.size(), 3u);
+  std::ifstream in(path_, std::ios::binary);
+  const std::string whole((std::istreambuf_iterator<char>(in)), {});
+  in.close();
+  for (std::size_t size = log_start; size <= whole.size(); ++size) {
+    std::ofstream(path_, std::ios::binary | std::ios::trunc) << whole.substr(0, size);
+    auto f = must_open(built);
+    const std::uint64_t records = (size - log_start) / 48;
+    ASSERT_EQ(f.file().records(), records);
+    for (std::size_t i = 0; i < records; ++i) ASSERT_FALSE(f.may_contain(absorbed[i]));
+    for (const Digest& d : keys) ASSERT_TRUE(f.may_contain(d));
+    ASSERT_EQ(f.file().size_bytes(), log_start + 48 * records);
+  }
+  // cut before the log, it is no key file any more
+  for (std::size_t size = 0; size < log_start; size += 7) {
+    std::ofstream(path_, std::ios::binary | std::ios::trunc) << whole.substr(0, size);
+    ASSERT_FALSE(AdaptiveVariableHash::open(path_, built)) << size;
+  }
+}
+
+TEST_F(AdaptiveVariableHashTest, DeniesNoKeyWhateverByteOfTheFileIsDamaged) {
+  const auto keys = numbers(0, 60);
+  const VariableHash built = *VariableHash::build({.keys = keys}, {.bits_per_key = 6, .effort = Effort::fast});
+  ASSERT_TRUE(SlotFile::create(path_, built, keys));
+  {
+    auto f = must_open(built);
+    int absorbed = 0;
+    for (const Digest& d : numbers(9'000'000, 2000))
+      if (absorbed < 3 && f.may_contain(d)) absorbed += f.adapt(d, 1);
+  }
+  std::ifstream in(path_, std::ios::binary);
+  const std::string whole((std::istreambuf_iterator<char>(in)), {});
+  in.close();
+  const auto strangers = numbers(8'000'000, 300);
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    std::string damaged = whole;
+    damaged[at] = static_cast<char>(damaged[at] ^ (1 << at % 8));
+    std::ofstream(path_, std::ios::binary | std::ios::trunc) << damaged;
+    auto f = AdaptiveVariableHash::open(path_, built);
+    if (!f) continue;
+    for (const Digest& d : strangers)
+      if (f->may_contain(d)) (void)f->adapt(d, 1);
+    for (const Digest& d : keys) ASSERT_TRUE(f->may_contain(d)) << "byte " << at;
+  }
+}
+
+TEST_F(AdaptiveVariableHashTest, RefusesAFileThatSomebodyElseHasOpen) {
+  const auto keys = numbers(0, 100);
+  const auto f = must_create({.keys = keys});
+  const auto other = AdaptiveVariableHash::open(path_, f.filter());
+  ASSERT_FALSE(other);
+  EXPECT_NE(other.error().message.find("cannot lock"), std::string::npos) << other.error().message;
+}
+
+TEST_F(AdaptiveVariableHashTest, TakesAFilterThatAnAnyFilterHolds) {
+  const auto keys = numbers(0, 500);
+  const auto any = AnyFilter::build("variable-hash", {.keys = keys}, {{"bits_per_key", "8"}});
+  ASSERT_TRUE(any);
+  EXPECT_EQ(any->as<Bloom>(), nullptr);
+  const VariableHash* filter = any->as<VariableHash>();
+  ASSERT_NE(filter, nullptr);
+  ASSERT_TRUE(SlotFile::create(path_, *filter, keys));
+  auto f = must_open(*filter);
+  std::uint64_t absorbed = 0;
+  for (const Digest& d : numbers(9'000'000, 50'000))
+    if (any->may_contain(d) && f.adapt(d, 1)) {
+      ++absorbed;
+      ASSERT_FALSE(f.may_contain(d));
+    }
+  EXPECT_GT(absorbed, 50u);
+}
+
+TEST_F(AdaptiveVariableHashTest, RefusesTheFileOfAnotherFilter) {
+  const auto keys = numbers(0, 500), others = numbers(1000, 500);
+  const VariableHash::Params p{.bits_per_key = 8, .effort = Effort::fast};
+  ASSERT_TRUE(SlotFile::create(path_, *VariableHash::build({.keys = keys}, p), keys));
+  const auto f = AdaptiveVariableHash::open(path_, *VariableHash::build({.keys = others}, p));
+  ASSERT_FALSE(f);
+  EXPECT_NE(f.error().message.find("holds the keys of another filter"), std::string::npos) << f.error().message;
+  EXPECT_FALSE(AdaptiveVariableHash::open(path_ + ".none", *VariableHash::build({.keys = keys}, p)));
+}
+
+}  // namespace
+}  // namespace naysay
