@@ -48,6 +48,13 @@ class Holder final : public Model {
   }
   double expected_fpr() const noexcept override { return filter_.expected_fpr(); }
   std::uint64_t size_bits() const noexcept override { return filter_.size_bits(); }
+  std::uint64_t index_bits() const noexcept override {
+    if constexpr (IndexedFilter<F>) return filter_.index_bits();
+    return 0;
+  }
+  void drop_index() noexcept override {
+    if constexpr (IndexedFilter<F>) filter_.drop_index();
+  }
   void own() override {
     FieldOwner owner;
     F::fields(filter_, owner);

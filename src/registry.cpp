@@ -3,6 +3,7 @@
 #include "holder.hpp"
 #include "naysay/any_filter.hpp"
 #include "naysay/aware/adaptive_stacked.hpp"
+#include "naysay/aware/guarded.hpp"
 #include "naysay/aware/habf.hpp"
 #include "naysay/aware/seesaw.hpp"
 #include "naysay/aware/stacked.hpp"
@@ -48,6 +49,9 @@ constexpr FilterType kFilters[] = {
     entry<AdaptiveStacked<Bloom>>("adaptive-stacked", 35),
     entry<VariableHash>("variable-hash", 40),
     entry<TaughtRibbon>("taught-ribbon", 50),
+    entry<GuardedCuckoo>("guarded", 60),
+    entry<GuardedCountingBloom>("guarded-counting-bloom", 61),
+    entry<GuardedSeesaw>("guarded-seesaw", 62),
 };
 
 constexpr bool names_and_ids_are_unique() {

@@ -46,6 +46,8 @@ struct Model {
   virtual Result<Ok> warm(std::span<const Digest> keys) = 0;
   virtual double expected_fpr() const noexcept = 0;
   virtual std::uint64_t size_bits() const noexcept = 0;
+  virtual std::uint64_t index_bits() const noexcept = 0;
+  virtual void drop_index() noexcept = 0;
   virtual void own() = 0;
   virtual std::vector<Param> params() const = 0;
   virtual void write_params(FieldWriter& to) const = 0;
@@ -122,6 +124,10 @@ class AnyFilter {
   std::uint64_t keys() const noexcept { return keys_; }  // built from, plus inserted, less erased
   std::uint64_t size_bits() const noexcept { return model_->size_bits(); }
   double expected_fpr() const noexcept { return model_->expected_fpr(); }
+  // Of what lies beside the filter for insert alone (IndexedFilter), not counted in size_bits(); 0 for most filters.
+  // Without it, a smaller file answers the same and takes no more keys.
+  std::uint64_t index_bits() const noexcept { return model_->index_bits(); }
+  void drop_index() noexcept { model_->drop_index(); }
   std::vector<Param> params() const { return model_->params(); }
 
   // The filter itself, null if it is not an F. What it borrows, it borrows from this AnyFilter's bytes.

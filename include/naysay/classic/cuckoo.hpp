@@ -116,6 +116,13 @@ class Cuckoo {
   unsigned width() const noexcept { return b_; }
   std::uint64_t slots() const noexcept { return buckets_ * kSlots; }
 
+  // The same for exactly those digests that have the same two buckets and the same fingerprint: moving a fingerprint to
+  // its other bucket changes nothing. The lower bucket names the pair.
+  std::uint64_t address(Digest d) const noexcept {
+    const Place at = place(d);
+    return (std::min(at.first, at.second) << 32) | at.fingerprint;
+  }
+
   struct Place {
     std::uint64_t first, second;
     std::uint32_t fingerprint;
@@ -386,6 +393,6 @@ class Cuckoo {
   bool keeps_last_ = false;
 };
 
-static_assert(ErasableFilter<Cuckoo> && TunableFilter<Cuckoo> && ProbedFilter<Cuckoo>);
+static_assert(ErasableFilter<Cuckoo> && TunableFilter<Cuckoo> && ProbedFilter<Cuckoo> && AddressedFilter<Cuckoo>);
 
 }  // namespace naysay

@@ -123,6 +123,21 @@ concept WarmingFilter = AdaptiveFilter<F> && requires(F& f, const F& c, std::spa
   { f.warm(keys) } -> std::same_as<Result<Ok>>;
 };
 
+// Has addresses: two digests of one address are always answered alike, and insert(d) changes no answer but those at
+// d's address.
+template <class F>
+concept AddressedFilter = DynamicFilter<F> && requires(const F& f, Digest d) {
+  { f.address(d) } noexcept -> std::same_as<std::uint64_t>;
+};
+
+// May keep an index beside the filter that insert alone uses. size_bits() does not count it. Without it the filter
+// answers, erases and adapts as before, and takes no more keys.
+template <class F>
+concept IndexedFilter = DynamicFilter<F> && requires(F& f, const F& c) {
+  { c.index_bits() } noexcept -> std::same_as<std::uint64_t>;
+  { f.drop_index() } noexcept -> std::same_as<void>;
+};
+
 // Can price a rate before building: bits per key at a false-positive rate in (0, 1), and the params that give it.
 template <class F>
 concept TunableFilter = Filter<F> && requires(double fpr) {

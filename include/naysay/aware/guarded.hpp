@@ -1,0 +1,349 @@
+// Guarded: any filter that can insert and erase, and a guard that remembers, whole, the negatives it must not accept.
+//
+//                     no                                     digest --> base --no--> "no"
+//      digest -----> base ------> "no"                                   |
+//                     | yes                             insert, build    |  index: pinned negatives by their address
+//                     v                                       +----------+  in the base; insert alone reads it
+//                   guard ------> "no"   named or reported    |
+//                     | not in it                             v
+//                     v                                whoever an insert turns into a
+//                  "maybe"                             false positive is in the guard at once
+//
+// The base errs on a few of the known negatives at any moment, and only those need an entry: m * rate, not m. They get
+// one when they are named up front (Workload::negatives), when they are reported (adapt), or, if they are pinned, in
+// the very insert that would have made the base accept them. bits_per_key pays for base and guard together; the split
+// is planned from the negatives named and the base's price (theory/guard.hpp).
+//
+//   guard    room for so many entries; -1: planned; 0: none, then this is the base and adapt keeps nothing
+//   pinned   every negative named up front is pinned. Needs a base with addresses (AddressedFilter): cuckoo has them;
+//   in
+//            a counting Bloom filter or a seesaw a digest is many counters that it shares with others, and those
+//            refuse.
+//
+// Full guard, and only then: entries that the base denies at this moment are dropped (each addition looks at kSweep
+// groups of 15); if there are none, the smallest accumulated cost leaves, and of equal ones any. A newcomer that costs
+// less than every entry is turned away, and adapt says so. Pinned entries leave for nobody.
+//
+// Index: needs as many bits as all the pinned digests, is not counted in size_bits(), and is not needed to ask:
+// index_bits() tells its size, and drop_index() leaves a filter that answers, erases and adapts, but whose insert says
+// "no room": without the index it could not keep its word.
+//
+// Promises   never denies a key that is in. insert(key) removes the key's guard entry, so nothing said of it before
+//            counts. A negative for which adapt() returned true is refused from then on until it is inserted as a key
+//            or its entry leaves a full guard. A pinned negative is refused at every moment, whatever is inserted and
+//            erased, until it is inserted as a key: then it is a key, and no longer pinned. An insert that finds no
+//            room in the base, or no room in the guard for the pinned negatives that it would turn into false
+//            positives, returns false and changes nothing. Erasing what may_contain denies returns false and changes
+//            nothing.
+// Does not   tell apart two keys whose 128-bit digests are equal: guard one of them (adapt, or a named negative) while
+// the
+//            other is in, and the one that is in is denied. Among 1e9 keys and 1e9 negatives there is such a pair with
+//            a chance of 3e-21. With guard = 0 there is no such case. The digest of 128 zero bits cannot be pinned.
+//            Notice the erasure of a key that was never inserted, if the base takes it for one. Then the base may lose
+//            another key, as it would alone.
+// Cost       "no" of the base: nothing more. "maybe": 16 bytes of the guard, in the first-level cache up to 2,000
+// entries.
+//            insert: the same; with pinned negatives one more random read, of the index. 180 bits for a guard entry,
+//            160 for a pinned negative in the index.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "naysay/aware/guard.hpp"
+#include "naysay/aware/pinned_index.hpp"
+#include "naysay/aware/seesaw.hpp"
+#include "naysay/classic/counting_bloom.hpp"
+#include "naysay/classic/cuckoo.hpp"
+#include "naysay/core/filter.hpp"
+#include "naysay/theory/guard.hpp"
+
+namespace naysay {
+
+template <class Base>
+class Guarded {
+  static_assert(ErasableFilter<Base> && TunableFilter<Base>);
+
+ public:
+  struct Params {
+    double bits_per_key = typename Base::Params{}.bits_per_key + 1;
+    std::int64_t guard = -1;
+    bool pinned = false;
+
+    template <class Self, class V>
+    static void fields(Self& self, V& visit) {
+      visit("bits_per_key", self.bits_per_key);
+      visit("guard", self.guard);
+      visit("pinned", self.pinned);
+    }
+  };
+
+  static constexpr Claims kClaims = {
+      .about = AddressedFilter<Base>
+                   ? "keys come and go; a false positive named or reported is refused from then on"
+                   : "a counting filter and a guard: what is named or reported is refused from then on",
+      .uses_negatives = true,
+      .exact_on_negatives = AddressedFilter<Base>,
+      .fpr_model_error = Base::kClaims.fpr_model_error,
+      .fixed_bits = Base::kClaims.fixed_bits + 3072,  // one group of the guard, its node, and the fields
+  };
+
+  // Of a filter that was told of no negatives.
+  static double bits_per_key(double fpr) { return Base::bits_per_key(fpr) / (1 - rates::kUntoldGuardShare); }
+  static Params params_for(double fpr) { return {.bits_per_key = bits_per_key(fpr)}; }
+
+  static Result<Guarded> build(const Workload& w, const Params& p) {
+    const rates::GuardPlan plan = choose(w, p);
+    if (p.pinned && !AddressedFilter<Base>)
+      return Error{Errc::invalid_argument,
+                   "guarded: pinned is true; this base has no addresses, the filter guarded has"};
+    if (!(plan.base_bits_per_key > 0))
+      return Error{Errc::out_of_budget, "guarded: a guard of " + to_text(plan.entries) + " entries leaves nothing of " +
+                                            to_text(p.bits_per_key) + " bits a key; fewer would help"};
+    typename Base::Params base;
+    base.bits_per_key = plan.base_bits_per_key;
+    auto built = Base::build(w, base);
+    if (!built) return std::move(built).error();
+    Guarded f;
+    f.base_ = std::move(*built);
+    f.guard_ = Guard(plan.entries);
+    const Guard accepted = f.accepted(w);
+    if (p.pinned) {
+      if (auto ok = f.pin(w, accepted); !ok) return ok.error();
+    }
+    f.guard_costliest(accepted, p.pinned);
+    w.say("bits a key of the base",
+          static_cast<double>(f.base_.size_bits()) / static_cast<double>(std::max<std::uint64_t>(w.room(), 1)));
+    w.say("known negatives that the base accepts", static_cast<double>(accepted.used()));
+    w.say("guarded", static_cast<double>(f.guard_.used()));
+    w.say("room in the guard", static_cast<double>(f.guard_.room()));
+    if (p.pinned) {
+      w.say("pinned", static_cast<double>(f.pins_));
+      w.say("bits of the pinned index", static_cast<double>(f.index_bits()));
+    }
+    return f;
+  }
+
+  bool insert(Digest d) noexcept {
+    if (pins_ != 0) return insert_among_pinned(d);
+    if (!base_.insert(d)) return false;
+    guard_.remove(d);
+    return true;
+  }
+
+  bool erase(Digest d) noexcept { return !guard_.holds(d) && base_.erase(d); }
+
+  // True: d is refused from now on. False: the guard is full of what costs more. Requires that d is not a key.
+  bool adapt(Digest d, float cost) noexcept {
+    if (!base_.may_contain(d)) return true;
+    return guard(d, sane(cost));
+  }
+
+  bool may_contain(Digest d) const noexcept { return base_.may_contain(d) && !guard_.holds(d); }
+
+  auto probe(Digest d) const noexcept requires ProbedFilter<Base> {
+    return Probe<decltype(base_.probe(d))>{base_.probe(d), d};
+  }
+  template <class At>
+  bool test(const At& at) const noexcept requires ProbedFilter<Base> {
+    return base_.test(at.base) && !guard_.holds(at.digest);
+  }
+
+  double expected_fpr() const noexcept { return base_.expected_fpr(); }
+  std::uint64_t size_bits() const noexcept { return bits_of_fields(*this) - index_bits(); }
+
+  std::uint64_t index_bits() const noexcept { return bits_of_fields(index_); }
+  void drop_index() noexcept { index_ = {}; }
+
+  const Base& base() const noexcept { return base_; }
+  std::uint64_t guarded() const noexcept { return guard_.used(); }
+  std::uint64_t guard_room() const noexcept { return guard_.room(); }
+  std::uint64_t pinned() const noexcept { return pins_; }
+
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit("base", self.base_);
+    visit("guard", self.guard_);
+    visit("pins", self.pins_);
+    visit("index", self.index_);
+  }
+  Result<Ok> validate() const {
+    if (auto ok = base_.validate(); !ok) return ok;
+    if (auto ok = guard_.validate(); !ok) return ok;
+    if (!AddressedFilter<Base> && pins_ != 0)
+      return Error{Errc::corrupt, "guarded: " + to_text(pins_) + " pinned negatives over a base without addresses"};
+    return Ok{};
+  }
+
+ private:
+  static constexpr std::uint64_t kSweep = 2;  // groups looked at for each addition: 30 queries of the base
+  static constexpr std::uint64_t kMaxGuard = std::uint64_t{1} << 40;
+
+  template <class BaseProbe>
+  struct Probe {
+    BaseProbe base;
+    Digest digest;
+  };
+
+  static float sane(float cost) noexcept { return cost > 0 ? std::min(cost, Guard::kMaxCost) : 0; }
+
+  static rates::GuardPlan choose(const Workload& w, const Params& p) {
+    rates::GuardQuestion q;
+    q.keys = static_cast<double>(std::max<std::uint64_t>(w.room(), 1));
+    q.bits = p.bits_per_key * q.keys;
+    if (p.guard >= 0) {
+      const std::uint64_t entries = std::min(static_cast<std::uint64_t>(p.guard), kMaxGuard);
+      const std::uint64_t taken = entries == 0 ? 0 : Guard::bits_for(entries) - Guard::bits_for(1);
+      return {entries, (q.bits - static_cast<double>(taken)) / q.keys, 0, 0};
+    }
+    q.negatives = static_cast<double>(w.negatives.size());
+    std::vector<float> descending(w.costs.begin(), w.costs.end());
+    std::sort(descending.begin(), descending.end(), std::greater<>());
+    q.descending = descending;
+    q.stranger_share = w.stranger_share;
+    q.all = p.pinned;
+    return rates::plan_guard(q, Base::bits_per_key, Guard::bits_for);
+  }
+
+  // Those known negatives that the base accepts, without those that are keys.
+  Guard accepted(const Workload& w) const {
+    std::vector<std::uint64_t> numbers;
+    std::uint8_t answers[kBatch];
+    for (std::size_t at = 0; at < w.negatives.size(); at += kBatch) {
+      const auto part = w.negatives.subspan(at, std::min(kBatch, w.negatives.size() - at));
+      if (at % kTellEvery == 0) w.tell("guarded: asking for the known negatives", at, w.negatives.size());
+      naysay::may_contain(base_, part, answers);
+      for (std::size_t i = 0; i < part.size(); ++i)
+        if (answers[i] != 0) numbers.push_back(at + i);
+    }
+    Guard out(numbers.size());
+    for (std::uint64_t i : numbers) {
+      const Digest d = w.negatives[i];
+      if (const std::uint64_t slot = out.find(d); slot != Guard::kNone)
+        out.raise(slot, sane(w.cost(i)));
+      else
+        out.put(d, sane(w.cost(i)));
+    }
+    for (std::size_t i = 0; i < w.keys.size() && out.used() != 0; ++i) out.remove(w.keys[i]);
+    return out;
+  }
+  static constexpr std::size_t kBatch = 4096;
+
+  void guard_costliest(const Guard& accepted, bool pinned) {
+    struct Entry {
+      float cost;
+      Digest digest;
+    };
+    std::vector<Entry> entries;
+    accepted.for_each([&](Digest d, float cost) { entries.push_back({cost, d}); });
+    std::sort(entries.begin(), entries.end(),
+              [](const Entry& a, const Entry& b) { return a.cost != b.cost ? a.cost > b.cost : a.digest < b.digest; });
+    for (const Entry& e : entries) {
+      if (guard_.full()) return;
+      guard_.put(e.digest, pinned ? Guard::kPinned : e.cost);
+    }
+  }
+
+  Result<Ok> pin(const Workload& w, const Guard& accepted) {
+    if constexpr (AddressedFilter<Base>) {
+      if (accepted.used() > guard_.room())
+        return Error{Errc::out_of_budget, "guarded: the base accepts " + to_text(accepted.used()) +
+                                              " pinned negatives and the guard has room for " + to_text(guard_.room()) +
+                                              "; more bits_per_key would help"};
+      std::vector<Digest> digests(w.negatives.begin(), w.negatives.end());
+      if (std::find(digests.begin(), digests.end(), PinnedIndex::kUnused) != digests.end())
+        return Error{Errc::invalid_argument, "guarded: a negative has the digest 0, which cannot be pinned"};
+      index_ = PinnedIndex(std::move(digests), address());
+      for (const Digest& key : w.keys) index_.remove(key, address());
+      pins_ = index_.count();
+    }
+    return Ok{};
+  }
+
+  auto address() const noexcept {
+    return [this](Digest d) noexcept { return base_.address(d); };
+  }
+
+  // Every pinned negative that the base accepts has an entry. So an insert at an address that the base accepts already
+  // needs none, and at another it needs one for each pinned negative there that has none left from before.
+  bool insert_among_pinned(Digest d) noexcept {
+    if constexpr (AddressedFilter<Base>) {
+      if (index_.empty()) return false;
+      const std::uint64_t here = base_.address(d);
+      std::uint64_t needed = 0, others = 0;
+      bool was_pinned = false;
+      index_.for_each(here, address(), [&](Digest x) {
+        if (x == d)
+          was_pinned = true;
+        else
+          ++others, needed += !guard_.holds(x);
+      });
+      if (needed != 0 && !has_room_for(needed, here)) return false;
+      if (!base_.insert(d)) return false;
+      guard_.remove(d);
+      if (was_pinned) {
+        index_.remove(d, address());
+        --pins_;
+      }
+      if (others != 0) index_.for_each(here, address(), [&](Digest x) { guard(x, Guard::kPinned); });
+      return true;
+    }
+    return false;
+  }
+  bool has_room_for(std::uint64_t needed, std::uint64_t here) const noexcept {
+    std::uint64_t room = guard_.room() - std::min(guard_.room(), guard_.pinned());
+    if (room >= needed) return true;
+    if constexpr (AddressedFilter<Base>)
+      guard_.for_each([&](Digest x, float cost) {
+        room += cost == Guard::kPinned && !base_.may_contain(x) && base_.address(x) != here;
+      });
+    return room >= needed;
+  }
+
+  bool guard(Digest d, float cost) noexcept {
+    if (const std::uint64_t slot = guard_.find(d); slot != Guard::kNone) {
+      guard_.raise(slot, cost);
+      return true;
+    }
+    if (!make_room(cost, d.lo)) return false;
+    guard_.put(d, cost);
+    return true;
+  }
+  bool make_room(float cost, std::uint64_t luck) noexcept {
+    if (!guard_.full()) return true;
+    drop_idle(kSweep);
+    if (!guard_.full()) return true;
+    const std::uint64_t slot = guard_.cheapest(luck);
+    if (slot == Guard::kNone || cost < guard_.cost(slot)) return false;
+    if (guard_.cost(slot) != Guard::kPinned)
+      guard_.remove(slot);
+    else
+      drop_idle(guard_.groups());
+    return !guard_.full();
+  }
+  // Looks at so many groups and drops what the base denies anyway.
+  void drop_idle(std::uint64_t groups) noexcept {
+    guard_.sweep(groups, [this](std::uint64_t slot, Digest x) {
+      if (!base_.may_contain(x)) guard_.remove(slot);
+    });
+  }
+
+  Base base_;
+  Guard guard_;
+  std::uint64_t pins_ = 0;
+  PinnedIndex index_;
+};
+
+using GuardedCuckoo = Guarded<Cuckoo>;
+using GuardedCountingBloom = Guarded<CountingBloom>;
+using GuardedSeesaw = Guarded<Seesaw>;
+
+static_assert(ErasableFilter<GuardedCuckoo> && AdaptiveFilter<GuardedCuckoo> && TunableFilter<GuardedCuckoo> &&
+              ProbedFilter<GuardedCuckoo> && IndexedFilter<GuardedCuckoo>);
+static_assert(ErasableFilter<GuardedCountingBloom> && AdaptiveFilter<GuardedCountingBloom> &&
+              TunableFilter<GuardedCountingBloom>);
+static_assert(ErasableFilter<GuardedSeesaw> && AdaptiveFilter<GuardedSeesaw> && TunableFilter<GuardedSeesaw>);
+
+}  // namespace naysay
