@@ -22,7 +22,7 @@ namespace naysay::cli {
 namespace {
 
 struct Options {
-  std::string keys, negatives, filter = "auto", output;
+  std::string keys, negatives, filter = "auto", output, lean_output;
   Budget budget;
   Hashing hashing;
   std::vector<std::string> params;
@@ -85,6 +85,7 @@ void run(const Options& o) {
   if (!(o.stranger_share >= 0 && o.stranger_share <= 1))
     throw Failure{fmt::format("--stranger-share is {}; it must be between 0 and 1", o.stranger_share)};
   need(files::can_create(o.output));
+  if (!o.lean_output.empty()) need(files::can_create(o.lean_output));
 
   ProgressBar bar;
   const Separator separator = o.nul ? Separator::nul : Separator::newline;
@@ -98,11 +99,16 @@ void run(const Options& o) {
   workload.seed = o.seed;
   workload.threads = o.threads > 0 ? o.threads : std::max(1u, std::thread::hardware_concurrency());
   workload.progress = bar.callback();
-  const Built built = build(o, choices, workload, hasher);
+  Built built = build(o, choices, workload, hasher);
   const std::uint64_t negative_count = negatives.digests.size();
   keys = {};  // the file is written from a copy of the filter: make room for it
   negatives = {};
   need(built.filter.save_file(o.output));
+  const std::uint64_t index_bytes = (built.filter.index_bits() + 7) / 8;
+  if (!o.lean_output.empty()) {
+    built.filter.drop_index();
+    need(built.filter.save_file(o.lean_output));
+  }
   bar.clear();
 
   if (choosing) fmt::print(stderr, "naysay: auto takes {}: {}\n", built.filter.type().name, built.why);
@@ -112,6 +118,7 @@ void run(const Options& o) {
     for (const Report::Line& line : built.report.lines) fmt::print(stderr, "{}: {}\n", line.name, to_text(line.value));
   if (o.json) {
     nlohmann::ordered_json j = describe(built.filter);
+    if (index_bytes > 0) j["index_bytes"] = index_bytes;
     j["file"] = o.output;
     j["negatives"] = negative_count;
     if (choosing) j["why"] = built.why;
@@ -123,6 +130,7 @@ void run(const Options& o) {
     fmt::print("{}: {} of {} keys, {}, {} bits a key, accepts {} of strangers\n", o.output, built.filter.type().name,
                built.filter.keys(), bytes_text(size_bytes(built.filter)), number(bits_per_key(built.filter)),
                percent(built.filter.expected_fpr()));
+    if (index_bytes > 0) fmt::print("{}: and an index of {} beside it, for inserts alone\n", o.output, bytes_text(index_bytes));
   }
 }
 
@@ -157,6 +165,9 @@ void add_build(CLI::App& app, int&) {
   c->add_flag("-v,--verbose", o->verbose, "print what the build has to say about itself");
   c->add_flag("--json", o->json, "describe the filter as JSON");
   c->add_option("-o,--output", o->output, "the file to write")->required()->type_name("F.nsy");
+  c->add_option("--without-index", o->lean_output,
+                "also write a copy that answers the same and takes no more keys: without what only inserts need")
+      ->type_name("F.nsy");
   c->footer(
       "Example:\n"
       "  naysay generate urls --count 1000 -o keys.txt\n"

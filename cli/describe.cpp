@@ -39,6 +39,7 @@ nlohmann::ordered_json describe(const AnyFilter& f) {
   j["keys"] = f.keys();
   j["bytes"] = size_bytes(f);
   j["bits_per_key"] = number_or_null(bits_per_key(f));
+  if (f.index_bits() > 0) j["index_bytes"] = (f.index_bits() + 7) / 8;
   j["expected_fpr"] = f.expected_fpr();
   j["params"] = json_of(f.params());
   j["hash"] = hash_name(f.hasher());

@@ -62,6 +62,22 @@ TEST_F(Tool, RefusesWhatItDoesNotKnow) {
 
 // ---- build, query, inspect, verify ----------------------------------------------------------------------------------
 
+TEST_F(Tool, PinsNegativesAndWritesACopyWithoutTheirIndex) {
+  must("naysay generate urls --count 500 -o keys && naysay generate urls --count 5000 --first 500 -o negatives");
+  const std::string said = must(
+      "naysay build --keys keys --negatives negatives --filter guarded --bits-per-key 20 --param pinned=true "
+      "-o set.nsy --without-index lean.nsy");
+  EXPECT_NE(said.find("and an index of"), std::string::npos) << said;
+  EXPECT_EQ(shell("naysay query set.nsy negatives --count").out, "0\n");
+  EXPECT_EQ(shell("naysay query lean.nsy negatives --count").out, "0\n");
+  EXPECT_EQ(must("naysay query lean.nsy keys --count"), "500\n");
+  const Json whole = Json::parse(must("naysay inspect set.nsy --json")), lean = Json::parse(must("naysay inspect lean.nsy --json"));
+  EXPECT_EQ(whole["bytes"], lean["bytes"]) << "the index is no part of the filter's size";
+  EXPECT_GE(whole["index_bytes"].get<int>(), 16 * 5000);
+  EXPECT_FALSE(lean.contains("index_bytes"));
+  EXPECT_LT(lean["file_bytes"].get<int>(), 10'000);
+}
+
 TEST_F(Tool, BuildsAFilterAndAsksItLikeGrep) {
   write("keys", "apple\nbanana\ncherry\n");
   must("naysay build --keys keys --filter bloom --bits-per-key 40 -o set.nsy");

@@ -43,7 +43,7 @@
 //            another key, as it would alone.
 // Cost       "no" of the base: nothing more. "maybe": 16 bytes of the guard, in the first-level cache up to 2,000
 // entries.
-//            insert: the same; with pinned negatives one more random read, of the index. 180 bits for a guard entry,
+//            insert: the same; with pinned negatives one more random read, of the index. 206 bits for a guard entry,
 //            160 for a pinned negative in the index.
 #pragma once
 
@@ -152,9 +152,9 @@ class Guarded {
   }
 
   double expected_fpr() const noexcept { return base_.expected_fpr(); }
-  std::uint64_t size_bits() const noexcept { return bits_of_fields(*this) - index_bits(); }
+  std::uint64_t size_bits() const noexcept { return bits_of_fields(*this) - bits_of_fields(index_); }
 
-  std::uint64_t index_bits() const noexcept { return bits_of_fields(index_); }
+  std::uint64_t index_bits() const noexcept { return index_.empty() ? 0 : bits_of_fields(index_); }
   void drop_index() noexcept { index_ = {}; }
 
   const Base& base() const noexcept { return base_; }

@@ -90,25 +90,11 @@ class Cuckoo {
   }
 
   bool insert(Digest d) noexcept {
-    const Place at = place(d);
-    for (std::uint64_t bucket : {at.first, at.second})
-      if (const int slot = find(bucket, empty()); slot >= 0) {
-        put(bucket, slot, at.fingerprint);
-        return true;
-      }
-    return saturated(at) || make_room(at);
+    return for_width([&](auto width) { return insert_as<width>(d); });
   }
 
   bool erase(Digest d) noexcept {
-    const Place at = place(d);
-    for (std::uint64_t bucket : {at.first, at.second})
-      if (const int slot = find(bucket, at.fingerprint); slot >= 0) {
-        if (saturated(at)) return true;
-        put(bucket, slot, empty());
-        if (keeps_last_ && !test(at)) put(bucket, slot, at.fingerprint);
-        return true;
-      }
-    return false;
+    return for_width([&](auto width) { return erase_as<width>(d); });
   }
 
   // True if build() could not store every copy of the keys, so that erase leaves last copies (see the top of the file).
@@ -330,6 +316,62 @@ class Cuckoo {
   void put(std::uint64_t bucket, int bit, std::uint32_t f) noexcept {
     store_bits(words_.mutable_data(), bucket * kSlots * b_ + static_cast<unsigned>(bit), b_, f ^ empty());
   }
+  // Both buckets are looked at before either is chosen: which of them has the slot is a coin toss, and guessing it wrong
+  // costs more than the second look.
+  template <unsigned B>
+  bool insert_as(Digest d) noexcept {
+    const Place at = place<B>(d);
+    if (width_or<B>() > kNarrow) {
+      for (std::uint64_t bucket : {at.first, at.second})
+        if (const int slot = find(bucket, empty()); slot >= 0) {
+          put(bucket, slot, at.fingerprint);
+          return true;
+        }
+    } else {
+      const PackedFields& lanes = kLanes[width_or<B>()];
+      const std::uint64_t none = lanes.repeat(empty());
+      const std::uint64_t in_first = lanes.matches(four<B>(at.first), none);
+      const std::uint64_t in_second = lanes.matches(four<B>(at.second), none);
+      if ((in_first | in_second) != 0) [[likely]] {
+        const std::uint64_t pick = all_ones_if(in_first != 0);
+        put(choose(pick, at.first, at.second), slot_of(choose(pick, in_first, in_second)), at.fingerprint);
+        return true;
+      }
+    }
+    return saturated(at) || make_room(at);
+  }
+  template <unsigned B>
+  bool erase_as(Digest d) noexcept {
+    const Place at = place<B>(d);
+    std::uint64_t bucket = at.first;
+    int slot;
+    if (width_or<B>() > kNarrow) {
+      slot = find(bucket, at.fingerprint);
+      if (slot < 0) slot = find(bucket = at.second, at.fingerprint);
+      if (slot < 0) return false;
+    } else {
+      const PackedFields& lanes = kLanes[width_or<B>()];
+      const std::uint64_t wanted = lanes.repeat(at.fingerprint);
+      const std::uint64_t in_first = lanes.matches(four<B>(at.first), wanted);
+      const std::uint64_t in_second = lanes.matches(four<B>(at.second), wanted);
+      if ((in_first | in_second) == 0) return false;
+      const std::uint64_t pick = all_ones_if(in_first != 0);
+      bucket = choose(pick, at.first, at.second);
+      slot = slot_of(choose(pick, in_first, in_second));
+      if (in_first != 0 && in_second != 0 && saturated(at)) [[unlikely]]
+        return true;
+    }
+    if (width_or<B>() > kNarrow && saturated(at)) return true;
+    put(bucket, slot, empty());
+    if (keeps_last_ && !test(at)) put(bucket, slot, at.fingerprint);
+    return true;
+  }
+  // By arithmetic, or the compiler would make it the branch that it must not be.
+  static std::uint64_t all_ones_if(bool yes) noexcept { return 0 - std::uint64_t{yes}; }
+  static std::uint64_t choose(std::uint64_t pick, std::uint64_t a, std::uint64_t b) noexcept {
+    return (a & pick) | (b & ~pick);
+  }
+  int slot_of(std::uint64_t found) const noexcept { return std::countr_zero(found) - static_cast<int>(b_) + 1; }
   bool saturated(Place at) const noexcept {
     for (std::uint64_t bucket : {at.first, at.second})
       for (unsigned slot = 0; slot < kSlots; ++slot)
