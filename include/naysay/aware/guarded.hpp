@@ -87,7 +87,8 @@ class Guarded {
       .uses_negatives = true,
       .exact_on_negatives = AddressedFilter<Base>,
       .fpr_model_error = Base::kClaims.fpr_model_error,
-      .fixed_bits = Base::kClaims.fixed_bits + 3072,  // one group of the guard, its node, and the fields
+      // one group of the guard, and the fields beside the base
+      .fixed_bits = Base::kClaims.fixed_bits + Guard::bits_for(1) + 6 * 64,
   };
 
   // Of a filter that was told of no negatives.

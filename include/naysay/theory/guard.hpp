@@ -36,7 +36,7 @@ struct GuardPlan {
 };
 
 // What the guard gets when nobody has named a negative: room for reports. At a rate of 0.2 % and 16 bits a key that is
-// as many entries as 3 unknown negatives a key have false positives.
+// room for the false positives of 2 unknown negatives a key.
 inline constexpr double kUntoldGuardShare = 1.0 / 16;
 // And at least, when somebody has.
 inline constexpr double kToldGuardShare = 1.0 / 64;
