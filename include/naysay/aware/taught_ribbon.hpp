@@ -108,7 +108,8 @@ class TaughtRibbon {
   }
 
   bool may_contain(Digest d) const noexcept {
-    return (main_.is_absent() || main_.may_contain(d)) && (exact_.is_absent() || exact_.may_contain(d));
+    if (exact_.is_absent()) return main_.may_contain(d);  // first: the answer of main_ is not worth a guess
+    return (main_.is_absent() || main_.may_contain(d)) && exact_.may_contain(d);
   }
   void may_contain(std::span<const Digest> keys, std::uint8_t* out) const noexcept {
     if (main_.is_absent()) return exact_.may_contain(keys, out);
@@ -244,14 +245,14 @@ class TaughtRibbon::Builder {
     const auto step = static_cast<std::uint64_t>(group * static_cast<double>(shards_));
     ShardsDone done(w_, "taught-ribbon: teaching shards", shards_);
     std::vector<std::uint8_t> seeds(shards_);
-    GatheredShards keys;
+    GatheredShards<Digest> keys;
     for (std::uint64_t first = 0, last; first < shards_; first = last) {
       last = std::min(shards_, first + std::max<std::uint64_t>(step, 1));
       for_each_negative(first, last, [&](Digest d, float cost) {
-        const std::uint64_t s = shard_of(d, shards_), part = shard_of(d, shards_ * parts_) - s * parts_;
-        if (s - first < last - first) left_[s].push_back({d.lo, cost, static_cast<std::uint32_t>(part)});
+        const auto [s, key] = SplitBoth{}(d, shards_);
+        if (s - first < last - first) left_[s].push_back({key, cost});
       });
-      keys.gather(w_.keys, counts_, first, last);
+      keys.gather(w_.keys, counts_, first, last, SplitBoth{});
       parallel_for(last - first, w_.threads, [&](std::uint64_t i) {
         seeds[first + i] = teach_shard(first + i, keys[first + i]);
         done.one_more();
@@ -275,11 +276,11 @@ class TaughtRibbon::Builder {
   }
 
   // Teaches left_[s] to the shard and keeps of it, costliest first, what the shard still accepts. Returns the seed.
-  std::uint8_t teach_shard(std::uint64_t s, std::span<const std::uint64_t> keys) {
+  std::uint8_t teach_shard(std::uint64_t s, std::span<const Digest> keys) {
     auto& left = left_[s];
     if (!left.empty()) {
       const KeySet set(keys);
-      contradictions_ += std::erase_if(left, [&](const KnownNegative& x) { return set.contains(x.lo); });
+      contradictions_ += std::erase_if(left, [&](const KnownNegative& x) { return set.contains(x.key.lo); });
       if (!std::is_sorted(left.begin(), left.end(), costlier)) std::stable_sort(left.begin(), left.end(), costlier);
     }
     if (f_.main_.is_absent()) return 0;
@@ -336,15 +337,17 @@ class TaughtRibbon::Builder {
     for (float cost : costs) above += cost > least, same += cost == least;
     const double share = static_cast<double>(count - above) / static_cast<double>(same);
     for (std::uint64_t s = 0; s < shards_; ++s) {
-      const auto [from, to] = std::equal_range(left_[s].begin(), left_[s].end(), KnownNegative{0, least, 0}, costlier);
+      const auto [from, to] = std::equal_range(left_[s].begin(), left_[s].end(), KnownNegative{{}, least}, costlier);
       chosen_[s] = static_cast<std::uint64_t>(from - left_[s].begin()) +
                    static_cast<std::uint64_t>(share * static_cast<double>(to - from));
     }
   }
+  // Of its shard: shard * parts_ + part_of() is where SplitBoth into shards_ * parts_ puts it.
+  std::uint64_t part_of(const KnownNegative& x) const noexcept { return fast_range(x.key.hi, parts_); }
   std::vector<std::uint32_t> exact_sizes() const {
     std::vector<std::uint64_t> equations(part_counts_);
     for (std::uint64_t s = 0; s < shards_; ++s)
-      for (std::uint64_t i = 0; i < chosen_[s]; ++i) ++equations[s * parts_ + left_[s][i].part];
+      for (std::uint64_t i = 0; i < chosen_[s]; ++i) ++equations[s * parts_ + part_of(left_[s][i])];
     std::vector<std::uint32_t> sizes(equations.size());
     for (std::uint64_t i = 0; i < sizes.size(); ++i) sizes[i] = capped(static_cast<double>(sizes_.slots(equations[i])));
     return sizes;
@@ -354,11 +357,12 @@ class TaughtRibbon::Builder {
     std::vector<std::uint8_t> seeds(part_counts_.size());
     std::vector<std::vector<KnownNegative>> still(part_counts_.size());
     ShardsDone done(w_, "taught-ribbon: solving the exact plane", part_counts_.size());
-    for_each_shard(w_.keys, part_counts_, w_.threads, [&](std::uint64_t i, std::span<std::uint64_t> keys) {
+    for_each_shard(w_.keys, part_counts_, w_.threads, [&](std::uint64_t i, std::span<const Digest> keys) {
       const std::uint64_t s = i / parts_, part = i % parts_;
-      std::vector<std::uint64_t> others;
+      const auto inside = [&](const KnownNegative& x) { return Digest{x.key.lo, x.key.hi * parts_}; };
+      std::vector<Digest> others;
       for (std::uint64_t j = 0; j < chosen_[s]; ++j)
-        if (left_[s][j].part == part) others.push_back(left_[s][j].lo);
+        if (part_of(left_[s][j]) == part) others.push_back(inside(left_[s][j]));
       RibbonShard<width> shard(f_.exact_.place(i));
       while (!shard.build(keys, others, first_seed(~i))) {
         retried_ += shard.tries();
@@ -369,9 +373,9 @@ class TaughtRibbon::Builder {
       f_.exact_.put(i, shard.blocks());
       seeds[i] = static_cast<std::uint8_t>(shard.seed());
       for (const KnownNegative& x : left_[s])
-        if (x.part == part && shard.accepts(x.lo)) still[i].push_back(x);
+        if (part_of(x) == part && shard.accepts(inside(x))) still[i].push_back(x);
       done.one_more();
-    });
+    }, SplitBoth{});
     for (std::uint64_t i = 0; i < seeds.size(); ++i) f_.exact_.set_seed(i, seeds[i]);
     left_ = std::move(still);
   }

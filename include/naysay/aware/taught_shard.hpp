@@ -31,19 +31,18 @@
 namespace naysay {
 
 struct KnownNegative {
-  std::uint64_t lo;
+  Digest key;  // what SplitBoth leaves of it
   float cost;
-  std::uint32_t part;  // of its shard, for those who divide it further
 };
 
 // The keys of a shard, to find the negatives that are keys.
 class KeySet {
  public:
-  explicit KeySet(std::span<const std::uint64_t> keys)
+  explicit KeySet(std::span<const Digest> keys)
       : cells_(std::bit_ceil(2 * keys.size() + 1)), shift_(static_cast<unsigned>(std::countl_zero(cells_.size()) + 1)) {
-    for (std::uint64_t key : keys) {
-      if (key == 0) has_zero_ = true;
-      if (key != 0) cells_[find(key)] = key;
+    for (const Digest& d : keys) {
+      if (d.lo == 0) has_zero_ = true;
+      if (d.lo != 0) cells_[find(d.lo)] = d.lo;
     }
   }
   bool contains(std::uint64_t key) const noexcept { return key == 0 ? has_zero_ : cells_[find(key)] == key; }
@@ -68,7 +67,7 @@ class TaughtShard {
 
   // Requires negatives in the order of their importance. Tries seeds until none is left over, `patience` seeds with a
   // solution at most, and keeps the one that leaves the smallest cost. False if no seed has a solution for the keys.
-  bool build(std::span<const std::uint64_t> keys, std::span<const KnownNegative> negatives, std::uint32_t first,
+  bool build(std::span<const Digest> keys, std::span<const KnownNegative> negatives, std::uint32_t first,
              unsigned patience) {
     std::vector<std::uint64_t> best;
     double best_cost = INFINITY;
@@ -107,7 +106,7 @@ class TaughtShard {
     equations_.resize(negatives.size());
     for (std::uint32_t i = 0; i < negatives.size(); ++i) {
       left_[i] = i;
-      equations_[i] = shard_.equation(negatives[i].lo);
+      equations_[i] = shard_.equation(negatives[i].key);
     }
     Band<w>& rows = shard_.rows();
     for (unsigned plane = 0; plane < shard_.planes(); ++plane) {
@@ -160,7 +159,7 @@ class TaughtShard {
     for (std::uint32_t i = 0; i < negatives.size(); ++i) {
       const bool is_left = next < left_.size() && left_[next] == i;
       next += is_left;
-      if (shard_.accepts(negatives[i].lo) != is_left) return false;
+      if (shard_.accepts(negatives[i].key) != is_left) return false;
     }
     return true;
   }

@@ -99,7 +99,7 @@ class Ribbon {
     std::vector<std::uint8_t> seeds(shards);
     std::atomic<std::uint64_t> retried{0}, failed{0};
     ShardsDone done(w, "ribbon: solving shards", shards);
-    for_each_shard(w.keys, counts, w.threads, [&](std::uint64_t s, std::span<std::uint64_t> keys) {
+    for_each_shard(w.keys, counts, w.threads, [&](std::uint64_t s, std::span<const Digest> keys) {
       RibbonShard<width> shard(f.planes_.place(s));
       if (shard.build(keys, {}, static_cast<std::uint32_t>(mix64(w.seed ^ s) % kRibbonSeeds))) {
         f.planes_.put(s, shard.blocks());
@@ -109,7 +109,7 @@ class Ribbon {
         failed.fetch_add(1, std::memory_order_relaxed);
       }
       done.one_more();
-    });
+    }, SplitBoth{});
     if (failed != 0)
       return Error{Errc::build_failed, "ribbon: " + std::to_string(failed) + " of " + std::to_string(shards) +
                                            " shards have no solution; are the digests well mixed?"};

@@ -1,7 +1,7 @@
 // RibbonPlanes: the solved shards of a ribbon, and the question. Plain and taught ribbons share it.
 //
-//   digest.hi --> shard --table--> first slot, slots, seed         digest.lo, seed --> start, w coefficients, bits
-//
+//   hi * shards --> shard, rest     shard --table--> first slot, slots, seed     lo, rest, seed --> start, w coefficients,
+//                                                                                                    bits
 //   block           0                 1                 2
 //           +-----+-----+---  +-----+-----+---  +-----+-----+---    64 slots of plane 0, the same 64 of plane 1, ...
 //   start --------> 0110|   |   1101|     |       |     |     |     "maybe" if in every plane j the parity of
@@ -11,25 +11,26 @@
 // once: eight in one AVX-512 vector, with a vector popcount.
 //
 // Fractions of a bit: the first `rich` shards have planes + 1 planes, the others have `planes` of them. Shards follow
-// each other without gaps (only the first poor shard starts a new block).
+// each other without gaps, only the first poor shard starts a new block, and at a cache line: 8 planes fill one. Block q
+// begins at word q * (planes + 1) if it is one of the rich_blocks, and else at poor + q * planes.
 //
-// The table is one cache line for 14 shards, 36.6 bits a shard, and is exact for any sizes:
+// The table has one u32 a shard, and one more for the end of the last:
 //
-//   u32      0          1            2           3                15
-//         +-------+-----------+-----------+-----------+-----+------------+
-//         | base  | 0  | base | end | seed| end | seed| ... | end | seed |     end: 24 bits, counted from base
-//         +-------+-----------+-----------+-----------+-----+------------+     base: 40 bits, seed: 8 bits
-//                              shard 0     shard 1            shard 13
+//   31                         8 7      0
+//   +---------------------------+--------+      off: where the shard begins, less shard * step; 24 bits and a sign
+//   |           off             |  seed  |      step: the slots of an average shard
+//   +---------------------------+--------+
 //
-// so that shard i of the line starts where u32 number i + 1 says and ends where number i + 2 says, without a case
-// for the first.
+// so that one read of 8 bytes says where a shard begins and where the next one does. Sizes that stray from the average
+// by 2^23 slots in all have no place (fits() says so). That takes keys that are not hashed, or thousands of keys that
+// come 100,000 times each.
 //
 // Starts are not quite uniform: the first start stands for 3/8 w more values than the others, and so does the last. A
 // band whose starts are uniform wastes the slots at its front, which few windows reach: 4000 keys, w = 128 and 1 % of
 // slack took 1.57 seeds, but with piles at both ends 1.20 at 0.5 % and 1.05 at 1 %.
 //
 // Promises   may_contain is the same with every instruction set, one by one and in batches.
-// Cost       one read of the table (cached: 1.5 bytes for 1000 keys), then w / 64 + 1 blocks of 8 * planes bytes.
+// Cost       one read of the table (cached: 2 bytes for 1000 keys), then w / 64 + 1 blocks of 8 * planes bytes.
 // Source     Dillinger, Huebschle-Schneider, Sanders, Walzer: Fast succinct retrieval and approximate membership
 //            using ribbon, 2022 (interleaved planes); end piles: "smash" in the ribbon filter of RocksDB.
 #pragma once
@@ -54,24 +55,26 @@
 
 namespace naysay {
 
-// The equation of a key in a shard of so many slots. Requires slots >= w.
-// All of it follows from one word h, a bijection of lo for every seed: the coefficients are h itself and its remix,
-// start and bits come from the upper part of another product of h. Bits that were a linear function of the coefficients
-// would be satisfied by every stranger; the carries of the product see to that. Only multiplications that keep the low
-// half are used, since vectors have no others.
+// The equation of a key, as SplitBoth leaves it, in a shard of so many slots. Requires slots >= w.
+//
+// The coefficients are h, a bijection of lo for every seed. Start and bits come from the sum of h and the rest of hi,
+// which is independent of h because the rest is: bits that were a linear function of the coefficients would be
+// satisfied by every stranger. The upper 12 bits of the sum make the start, the 36 from bit 16 on are the bits; below,
+// the rest of hi may lack what an even number of shards takes. Only multiplications that keep the low half are used,
+// since vectors have no others.
 template <unsigned w>
-[[gnu::always_inline]] inline Equation<w> ribbon_equation(std::uint64_t lo, std::uint32_t seed,
+[[gnu::always_inline]] inline Equation<w> ribbon_equation(Digest key, std::uint32_t seed,
                                                           std::uint32_t slots) noexcept {
   constexpr std::uint32_t pile = 3 * w / 8;
-  const std::uint64_t h = remix64(lo ^ (seed * 0xd6e8feb86659fd93u));
-  const std::uint64_t product = h * 0xa0761d6478bd642fu;
+  const std::uint64_t h = key.lo * (0x9e3779b97f4a7c15u + 2 * seed);
+  const std::uint64_t sum = h + key.hi;
   const std::uint32_t last = slots - w;
-  const auto at = fast_range32(static_cast<std::uint32_t>(product >> 32), last + 1 + 2 * pile);
+  const auto at = fast_range32(static_cast<std::uint32_t>(sum >> 32), last + 1 + 2 * pile);
   Equation<w> e;
   e.start = std::min(std::max(at, pile) - pile, last);
   e.coefficients.word[0] = h | 1;
   if constexpr (w == 128) e.coefficients.word[1] = remix64(h + 0xe7037ed1a0b428dbu);
-  e.bits = static_cast<std::uint32_t>(product >> 16);
+  e.bits = static_cast<std::uint32_t>(sum >> 16);
   return e;
 }
 
@@ -162,49 +165,45 @@ inline bool test_avx2(const RibbonProbe& p) noexcept {
   return wrong == 0;
 }
 
-NAYSAY_TARGET(NAYSAY_AVX512)
-inline __m512i masked512(const std::uint64_t* p, __mmask8 lanes, std::uint64_t mask) noexcept {
-  return _mm512_and_si512(_mm512_maskz_loadu_epi64(lanes, p), _mm512_set1_epi64(static_cast<long long>(mask)));
-}
-
-// Up to eight planes, one in each lane; most filters have no more. The i-th mask is mask[i * stride].
+// The windows of up to eight planes, which begin `shift` slots (modulo 64) behind two or three blocks, AND the
+// coefficients: an odd number of ones in a lane is a bit of the answer.
 template <unsigned w>
 NAYSAY_TARGET(NAYSAY_AVX512)
-inline bool test_one_vector(const std::uint64_t* block, const std::uint64_t* last, std::size_t planes,
-                            std::uint32_t bits, std::uint32_t lanes, const std::uint64_t* mask,
-                            std::size_t stride) noexcept {
-  const auto some = static_cast<__mmask8>(lanes);
-  __m512i x = masked512(block, some, mask[0]);
-  x = _mm512_xor_si512(x, masked512(last, some, mask[w / 64 * stride]));
-  if constexpr (w == 128) x = _mm512_xor_si512(x, masked512(block + planes, some, mask[stride]));
-  const std::uint32_t odd = _mm512_test_epi64_mask(_mm512_popcnt_epi64(x), _mm512_set1_epi64(1));
-  return ((odd ^ bits) & lanes) == 0;
-}
-
-// Any number, eight at a time.
-template <unsigned w>
-NAYSAY_TARGET(NAYSAY_AVX512)
-inline bool test_avx512(const std::uint64_t* block, const std::uint64_t* last, unsigned planes, std::uint32_t bits,
-                        const std::uint64_t* mask, std::size_t stride) noexcept {
-  std::uint32_t wrong = 0;  // no way out before the end: nobody can guess the answer, least of all a branch predictor
-  for (unsigned j = 0; j < planes; j += 8, bits >>= 8) {
-    const auto lanes = static_cast<__mmask8>(_bzhi_u32(0xff, planes - j));
-    __m512i x = masked512(block + j, lanes, mask[0]);
-    x = _mm512_xor_si512(x, masked512(last + j, lanes, mask[w / 64 * stride]));
-    if constexpr (w == 128) x = _mm512_xor_si512(x, masked512(block + planes + j, lanes, mask[stride]));
-    const std::uint32_t odd = _mm512_test_epi64_mask(_mm512_popcnt_epi64(x), _mm512_set1_epi64(1));
-    wrong |= (odd ^ bits) & lanes;
+inline __m512i products512(const std::uint64_t* block, std::size_t planes, const std::uint64_t* last, __mmask8 lanes,
+                           __m512i shift, __m512i near, __m512i far) noexcept {
+  const __m512i first = _mm512_maskz_loadu_epi64(lanes, block);
+  if constexpr (w == 64) {
+    const __m512i window = _mm512_shrdv_epi64(first, _mm512_maskz_loadu_epi64(lanes, last), shift);
+    return _mm512_and_si512(window, near);
+  } else {
+    const __m512i middle = _mm512_maskz_loadu_epi64(lanes, block + planes);
+    const __m512i window = _mm512_shrdv_epi64(first, middle, shift);
+    const __m512i rest = _mm512_shrdv_epi64(middle, _mm512_maskz_loadu_epi64(lanes, last), shift);
+    return _mm512_xor_si512(_mm512_and_si512(window, near), _mm512_and_si512(rest, far));
   }
-  return wrong == 0;
 }
+NAYSAY_TARGET(NAYSAY_AVX512) inline __mmask8 odd512(__m512i x) noexcept {
+  return _mm512_test_epi64_mask(_mm512_popcnt_epi64(x), _mm512_set1_epi64(1));
+}
+NAYSAY_TARGET(NAYSAY_AVX512) inline __m512i everywhere(std::uint64_t x) noexcept {
+  return _mm512_set1_epi64(static_cast<long long>(x));
+}
+
 template <unsigned w>
 NAYSAY_TARGET(NAYSAY_AVX512)
 inline bool test_avx512(const RibbonProbe& p) noexcept {
-  const auto mask = masks<w>(p);
   const std::uint64_t* last = p.block + last_block<w>(p);
-  if (p.planes <= 8)
-    return test_one_vector<w>(p.block, last, p.planes, p.bits, _bzhi_u32(0xff, p.planes), mask.data(), 1);
-  return test_avx512<w>(p.block, last, p.planes, p.bits, mask.data(), 1);
+  const __m512i shift = everywhere(p.shift), near = everywhere(p.coefficients[0]), far = everywhere(p.coefficients[1]);
+  const auto wrong = [&](unsigned first) __attribute__((always_inline, target(NAYSAY_AVX512))) {
+    const std::uint32_t lanes = _bzhi_u32(0xff, p.planes - first);
+    const std::uint32_t odd = odd512(
+        products512<w>(p.block + first, p.planes, last + first, static_cast<__mmask8>(lanes), shift, near, far));
+    return (odd ^ (p.bits >> first)) & lanes;
+  };
+  std::uint32_t any = wrong(0);
+  // No way out before the end: nobody can guess the answer, least of all a branch predictor.
+  for (unsigned first = 8; first < p.planes; first += 8) any |= wrong(first);
+  return any == 0;
 }
 
 template <unsigned w>
@@ -214,15 +213,21 @@ void test_all_avx2(std::span<const RibbonProbe> probes, std::uint8_t* out) noexc
 }
 
 using Lanes = unsigned long long __attribute__((vector_size(64)));
+using SignedLanes = long long __attribute__((vector_size(64)));
 
-// Eight plain loads: since 2023 a gather instruction takes several times as long, on machines that mend a leak of it.
-NAYSAY_TARGET(NAYSAY_AVX512) inline Lanes gather(const std::uint32_t* from, Lanes at) noexcept {
-  const auto load = [&](int i) { return load_u64(from + at[i]); };
-  return Lanes{load(0), load(1), load(2), load(3), load(4), load(5), load(6), load(7)};
-}
 NAYSAY_TARGET(NAYSAY_AVX512) inline Lanes remix(Lanes x) noexcept {  // remix64
   x *= 0x9e3779b97f4a7c15u;
   return x ^ (x >> 32);
+}
+// The product of the low halves: a third of the work of a product of 64 bits.
+NAYSAY_TARGET(NAYSAY_AVX512) inline Lanes multiply32(Lanes a, Lanes b) noexcept {
+  return (Lanes)_mm512_maskz_mul_epu32(0xff, (__m512i)a, (__m512i)b);
+}
+NAYSAY_TARGET(NAYSAY_AVX512) inline Lanes least(Lanes a, Lanes b) noexcept {
+  return (Lanes)_mm512_maskz_min_epu64(0xff, (__m512i)a, (__m512i)b);
+}
+NAYSAY_TARGET(NAYSAY_AVX512) inline Lanes most(Lanes a, Lanes b) noexcept {
+  return (Lanes)_mm512_maskz_max_epu64(0xff, (__m512i)a, (__m512i)b);
 }
 template <class T>
 NAYSAY_TARGET(NAYSAY_AVX512)
@@ -230,25 +235,48 @@ void store(T (&to)[8], Lanes x) noexcept {
   static_assert(sizeof(T) == 8);
   _mm512_store_si512(to, (__m512i)x);
 }
+template <class T>
+NAYSAY_TARGET(NAYSAY_AVX512)
+Lanes load(const T (&from)[8]) noexcept {
+  static_assert(sizeof(T) == 8);
+  return (Lanes)_mm512_load_si512(from);
+}
 
 // Eight probes, computed side by side.
 template <unsigned w>
 struct alignas(64) EightProbes {
+  // What is known once the shards are.
+  std::uint64_t shard[8], rest[8], entries[8];
+  // What is known once their entries of the table are.
   const std::uint64_t* block[8];
   const std::uint64_t* last[8];  // the last block that is needed
   std::uint64_t planes[8];
-  std::uint64_t lanes[8];  // a bit for each plane
-  std::uint64_t bits[8];   // of these
-  std::uint64_t mask[w / 64 + 1][8];
+  std::uint64_t bits[8];
+  std::uint64_t shift[8];
+  std::uint64_t coefficients[w / 64][8];
 
-  // Requires up to eight planes.
-  NAYSAY_TARGET(NAYSAY_AVX512) bool test_one(unsigned j) const noexcept {
-    return test_one_vector<w>(block[j], last[j], planes[j], static_cast<std::uint32_t>(bits[j]),
-                              static_cast<std::uint32_t>(lanes[j]), &mask[0][j], 8);
+  // Of the planes from `first` on, up to eight of them: byte i has a bit for each that says no to key i. Reads the
+  // planes in `lanes` of every key; a key that has fewer is not asked about them.
+  template <bool all_lanes>
+  NAYSAY_TARGET(NAYSAY_AVX512)
+  [[gnu::always_inline]] std::uint64_t wrong(unsigned first, std::uint32_t lanes) const noexcept {
+    const auto some = static_cast<__mmask8>(all_lanes ? 0xff : lanes);
+    const auto odd = [&](unsigned i) __attribute__((always_inline, target(NAYSAY_AVX512))) -> __mmask16 {
+      return odd512(products512<w>(block[i] + first, planes[i], last[i] + first, some, everywhere(shift[i]),
+                                   everywhere(coefficients[0][i]), everywhere(coefficients[w / 64 - 1][i])));
+    };
+    const std::uint64_t found = _mm512_kunpackd(
+        _mm512_kunpackw(_mm512_kunpackb(odd(7), odd(6)), _mm512_kunpackb(odd(5), odd(4))),
+        _mm512_kunpackw(_mm512_kunpackb(odd(3), odd(2)), _mm512_kunpackb(odd(1), odd(0))));
+    const std::uint64_t wanted = low_bytes(load(bits) >> first);
+    if constexpr (all_lanes) return found ^ wanted;
+    constexpr Lanes kZero = {};
+    return (found ^ wanted) & low_bytes(((kZero + 1) << (load(planes) - first)) - 1);  // shifts of 64 and more give 0
   }
-  NAYSAY_TARGET(NAYSAY_AVX512) bool test(unsigned j) const noexcept {
-    return test_avx512<w>(block[j], last[j], static_cast<unsigned>(planes[j]), static_cast<std::uint32_t>(bits[j]),
-                          &mask[0][j], 8);
+
+ private:
+  NAYSAY_TARGET(NAYSAY_AVX512) static std::uint64_t low_bytes(Lanes x) noexcept {
+    return static_cast<std::uint64_t>(_mm_cvtsi128_si64(_mm512_maskz_cvtepi64_epi8(0xff, (__m512i)x)));
   }
 };
 #endif
@@ -275,8 +303,7 @@ bool test(const RibbonProbe& p) noexcept {
 class RibbonPlanes {
  public:
   static constexpr unsigned kMaxPlanes = 32;  // the bits of an equation
-  static constexpr std::uint32_t kMaxSlots = std::uint32_t{1}
-                                             << 20;  // of a shard; 14 of them fit the 24 bits of an end
+  static constexpr std::uint32_t kMaxSlots = std::uint32_t{1} << 17;  // of a shard; more is no shard of hashed keys
 
   // One shard's piece of the words.
   struct Place {
@@ -286,6 +313,18 @@ class RibbonPlanes {
     std::uint32_t planes;
     std::uint64_t words;  // before block 0 of its kind, if there were one
   };
+
+  // Whether the table can say where shards of these sizes lie.
+  static bool fits(std::span<const std::uint32_t> sizes) noexcept {
+    const std::uint64_t step = step_of(sizes);
+    std::uint64_t end = 0;
+    for (std::uint64_t s = 0; s < sizes.size(); ++s) {
+      end += sizes[s];
+      const auto off = static_cast<std::int64_t>(end - (s + 1) * step);
+      if (off < -kMaxOff || off + 64 > kMaxOff) return false;
+    }
+    return true;
+  }
 
   // How many planes the shards have.
   struct Mix {
@@ -304,19 +343,19 @@ class RibbonPlanes {
     const std::uint64_t shards = sizes.size();
     std::vector<std::uint64_t> before(shards + 1, 0);
     for (std::uint64_t s = 0; s < shards; ++s) before[s + 1] = before[s] + sizes[s];
-    const auto fits = [&](Mix mix) {
+    const auto fit = [&](Mix mix) {
       const std::uint64_t rich = words_for_bits(before[mix.rich]),
                           poor = words_for_bits(before[shards] - before[mix.rich]);
-      const std::uint64_t words = rich * (mix.planes + 1) + poor * mix.planes;
+      const std::uint64_t words = poor_words(rich) + (rich + poor) * mix.planes + (rich != 0);
       return static_cast<double>(bits_of_fields(RibbonPlanes{}) + table_bits(shards) + 64 * words) <= bits;
     };
     Mix mix;
-    while (mix.planes < kMaxPlanes && fits({mix.planes + 1, 0})) ++mix.planes;
+    while (mix.planes < kMaxPlanes && fit({mix.planes + 1, 0})) ++mix.planes;
     if (mix.planes == kMaxPlanes) return mix;
     std::uint64_t low = 0, high = shards;  // low fits or is 0, high is one plane more for all
     while (high - low > 1) {
       const std::uint64_t middle = low + (high - low) / 2;
-      (fits({mix.planes, middle}) ? low : high) = middle;
+      (fit({mix.planes, middle}) ? low : high) = middle;
     }
     mix.rich = low;
     return mix;
@@ -332,47 +371,42 @@ class RibbonPlanes {
   RibbonPlanes() = default;
   bool is_absent() const noexcept { return shards_ == 0; }
 
-  // Zeroed planes for shards of these sizes. Requires width 64 or 128, width <= each size <= kMaxSlots - 64, and
-  // mix.rich < sizes.size(). The last rich shard may get up to 63 slots more than it asked for.
+  // Zeroed planes for shards of these sizes. Requires width 64 or 128, width <= each size <= kMaxSlots - 64,
+  // fits(sizes), and mix.rich < sizes.size(). The last rich shard may get up to 63 slots more than it asked for.
   RibbonPlanes(unsigned width, Mix mix, std::span<const std::uint32_t> sizes)
-      : table_(table_words(sizes.size())), shards_(sizes.size()), rich_(mix.rich), width_(width), planes_(mix.planes) {
-    std::uint64_t end = 0, base = 0;
+      : table_(sizes.size() + 1),
+        shards_(sizes.size()),
+        rich_(mix.rich),
+        width_(width),
+        planes_(mix.planes),
+        step_(step_of(sizes)) {
+    std::uint64_t end = 0;
     for (std::uint64_t s = 0; s < shards_; ++s) {
-      std::uint32_t* line = table_.mutable_data() + s / kLine * kLineWords;
-      const std::uint64_t i = s % kLine;
-      if (i == 0) {
-        base = end;
-        line[0] = static_cast<std::uint32_t>(base);
-        line[1] = static_cast<std::uint32_t>(base >> 32);
-      }
       end += sizes[s];
       if (s + 1 == rich_) {  // it gets the slots up to the end of its block
         rich_blocks_ = words_for_bits(end);
         end = rich_blocks_ * 64;
       }
-      line[2 + i] = static_cast<std::uint32_t>((end - base) << 8);
+      table_.at_mut(s + 1) = static_cast<std::uint32_t>((end - (s + 1) * step_) << 8);
     }
-    words_ = Array<std::uint64_t>(rich_blocks_ + words_for_bits(end) * planes_);
+    // A vector reads a plane more than a poor shard has.
+    poor_ = poor_words(rich_blocks_);
+    words_ = Array<std::uint64_t>(poor_ + words_for_bits(end) * planes_ + (rich_ != 0));
   }
 
-  static std::uint64_t table_bits(std::uint64_t shards) noexcept { return 32 * table_words(shards); }
+  static std::uint64_t table_bits(std::uint64_t shards) noexcept { return 32 * (shards + 1); }
 
   // On average over the shards. Requires !is_absent().
   double mean_planes() const noexcept { return planes_ + static_cast<double>(rich_) / static_cast<double>(shards_); }
 
   [[gnu::always_inline]] Place place(std::uint64_t shard) const noexcept {
-    const std::uint64_t line = static_cast<std::uint32_t>(shard) / kLine;
-    const std::uint64_t base = load_u64(table_.data() + line * kLineWords) & low_mask(40);
-    const std::uint64_t ends =
-        load_u64(table_.data() + 1 + line * (kLineWords - kLine) + shard);  // of the one before and its own
-    const std::uint32_t begin = static_cast<std::uint32_t>(ends) >> 8, end = static_cast<std::uint32_t>(ends >> 40);
-    const std::uint32_t is_rich = shard < rich_;
-    return {base + begin, end - begin, static_cast<std::uint32_t>(ends >> 32) & 0xff, planes_ + is_rich,
-            rich_blocks_ & (std::uint64_t{is_rich} - 1)};
+    const auto [slot, slots, seed] = entry(shard);
+    const bool is_rich = shard < rich_;
+    return {slot, slots, seed, planes_ + is_rich, is_rich ? 0 : poor_};
   }
   void set_seed(std::uint64_t shard, std::uint32_t seed) noexcept {
     assert(seed < 256);
-    std::uint32_t& own = table_.at_mut(shard / kLine * kLineWords + 2 + shard % kLine);
+    std::uint32_t& own = table_.at_mut(shard);
     own = (own & ~std::uint32_t{0xff}) | seed;
   }
 
@@ -392,17 +426,10 @@ class RibbonPlanes {
 
   // The window of a key in `words`, where the shard lies at `at`.
   template <unsigned w>
-  [[gnu::always_inline]] static RibbonProbe probe_at(const std::uint64_t* words, const Place& at,
-                                                     std::uint64_t lo) noexcept {
-    const Equation<w> e = ribbon_equation<w>(lo, at.seed, at.slots);
+  [[gnu::always_inline]] static RibbonProbe probe_at(const std::uint64_t* words, const Place& at, Digest key) noexcept {
+    const Equation<w> e = ribbon_equation<w>(key, at.seed, at.slots);
     const std::uint64_t slot = at.slot + e.start;
-    RibbonProbe p;
-    p.block = words + at.words + (slot >> 6) * at.planes;
-    for (unsigned i = 0; i < w / 64; ++i) p.coefficients[i] = e.coefficients.word[i];
-    p.bits = e.bits;
-    p.planes = at.planes;
-    p.shift = static_cast<std::uint32_t>(slot & 63);
-    return p;
+    return probe_of(words + at.words + (slot >> 6) * at.planes, e, slot, at.planes);
   }
 
   // Requires !is_absent().
@@ -433,6 +460,8 @@ class RibbonPlanes {
     visit("shards", self.shards_);
     visit("rich", self.rich_);
     visit("rich_blocks", self.rich_blocks_);
+    visit("poor", self.poor_);
+    visit("step", self.step_);
     visit("table", self.table_);
     visit("words", self.words_);
   }
@@ -446,34 +475,83 @@ class RibbonPlanes {
     if (width_ != 64 && width_ != 128) return corrupt("width is " + std::to_string(width_) + "; it must be 64 or 128");
     if (planes_ > kMaxPlanes - (rich_ != 0))
       return corrupt(std::to_string(planes_) + " planes; there must be at most " + std::to_string(kMaxPlanes));
-    if (shards_ == 0 || shards_ > kMaxShards || rich_ >= shards_ || table_.size() != table_words(shards_))
+    if (shards_ == 0 || shards_ > kMaxShards || rich_ >= shards_ || table_.size() != shards_ + 1)
       return corrupt(std::to_string(shards_) + " shards, " + std::to_string(rich_) +
                      " of them rich, do not make a table of " + std::to_string(table_.size()) + " words");
+    if (step_ > kMaxSlots) return corrupt("step is " + std::to_string(step_) + "; a shard has fewer slots");
     if (rich_blocks_ > words_.size())
       return corrupt("rich_blocks is " + std::to_string(rich_blocks_) + "; there are fewer words");
+    if (poor_ != poor_words(rich_blocks_))
+      return corrupt("poor is " + std::to_string(poor_) + "; it must be " + std::to_string(poor_words(rich_blocks_)));
     for (std::uint64_t s = 0; s < shards_; ++s) {
-      const Place at = place(s);
-      const std::uint64_t end = words_for_bits(at.slot + at.slots);
-      if (at.slots < width_ || at.slots > kMaxSlots || at.words + end * at.planes > words_.size())
-        return corrupt("shard " + std::to_string(s) + " has " + std::to_string(at.slots) + " slots from " +
-                       std::to_string(at.slot) + " on; they must be " + std::to_string(width_) +
+      const auto [slot, slots, seed] = entry(s);
+      const auto refuse = [&] {
+        return corrupt("shard " + std::to_string(s) + " has " + std::to_string(slots) + " slots from " +
+                       std::to_string(slot) + " on; they must be " + std::to_string(width_) +
                        " or more and lie inside the words");
+      };
+      if (slots < width_ || slots > kMaxSlots || slot / 64 > 0xffffffff) return refuse();
+      const std::uint64_t first = slot / 64, last = (slot + slots - 1) / 64;
+      const bool is_rich = s < rich_;
+      if (is_rich != (first < rich_blocks_) || is_rich != (last < rich_blocks_)) return refuse();
+      if (poor_ + (last + 1) * planes_ + (rich_blocks_ != 0) > words_.size())
+        return refuse();
     }
     return Ok{};
   }
 
  private:
-  static constexpr std::uint32_t kLine = 14, kLineWords = 16;
   static constexpr std::uint64_t kMaxShards = 0xffffffff;
+  static constexpr std::int64_t kMaxOff = (1 << 23) - 1;
   static constexpr std::size_t kEights = 3;  // groups of eight windows in flight
   static constexpr std::size_t kChunk = 16;  // twice as many windows in flight as a core can have misses open
 
-  static std::uint64_t table_words(std::uint64_t shards) noexcept { return shards + 2 * divide_up(shards, kLine); }
+  static std::uint32_t step_of(std::span<const std::uint32_t> sizes) noexcept {
+    std::uint64_t all = 0;
+    for (std::uint32_t size : sizes) all += size;
+    return static_cast<std::uint32_t>(all / std::max<std::uint64_t>(1, sizes.size()));
+  }
+
+  // Before block 0 of the poor ones, if there were one: what the planes that they lack would take, and up to a cache line.
+  static std::uint64_t poor_words(std::uint64_t rich_blocks) noexcept {
+    return divide_up(rich_blocks, kCacheLine / 8) * (kCacheLine / 8);
+  }
+
+  struct Entry {
+    std::uint64_t slot;
+    std::uint32_t slots, seed;
+  };
+  [[gnu::always_inline]] Entry entry(std::uint64_t shard) const noexcept {
+    const std::uint64_t both = load_u64(table_.data() + shard);  // its own, and the next one's
+    const std::int64_t off = static_cast<std::int32_t>(both) >> 8, next = static_cast<std::int64_t>(both) >> 40;
+    return {shard * step_ + static_cast<std::uint64_t>(off), step_ + static_cast<std::uint32_t>(next - off),
+            static_cast<std::uint32_t>(both & 0xff)};
+  }
+
+  template <unsigned w>
+  [[gnu::always_inline]] static RibbonProbe probe_of(const std::uint64_t* block, const Equation<w>& e,
+                                                     std::uint64_t slot, std::uint32_t planes) noexcept {
+    RibbonProbe p;
+    p.block = block;
+    p.coefficients[0] = e.coefficients.word[0];
+    p.coefficients[1] = e.coefficients.word[w / 64 - 1];
+    p.bits = e.bits;
+    p.planes = planes;
+    p.shift = static_cast<std::uint32_t>(slot & 63);
+    return p;
+  }
 
   // Arithmetic and one read of the table.
   template <unsigned w>
   [[gnu::always_inline]] RibbonProbe probe(Digest d) const noexcept {
-    return probe_at<w>(words_.data(), place(shard_of(d, shards_)), d.lo);
+    const auto [shard, key] = SplitBoth{}(d, shards_);
+    const auto [begin, slots, seed] = entry(shard);
+    const Equation<w> e = ribbon_equation<w>(key, seed, slots);
+    const std::uint64_t slot = begin + e.start, q = slot >> 6;
+    const bool is_rich = q < rich_blocks_;
+    const std::uint64_t planes = planes_ + is_rich;
+    return probe_of(words_.data() + q * planes + (is_rich ? 0 : poor_), e, slot,
+                    static_cast<std::uint32_t>(planes));
   }
 
 #if NAYSAY_X86
@@ -515,70 +593,81 @@ class RibbonPlanes {
   }
 
 #if NAYSAY_X86
-  // probe() of eight keys side by side, operation by operation. All products fit 64 bits, so the low halves will do.
+  // probe() of eight keys side by side, operation by operation, in two steps. First SplitBoth{}(d, shards_) and the
+  // reads of entry(); one by one, since a gather instruction takes several times as long on machines that mend a leak
+  // of it.
   template <unsigned w>
   NAYSAY_TARGET(NAYSAY_AVX512)
-  void probe_eight(const Digest* keys, ribbon_detail::EightProbes<w>& out) const noexcept {
+  [[gnu::always_inline]] void split_eight(const Digest* keys, ribbon_detail::EightProbes<w>& out) const noexcept {
+    using namespace ribbon_detail;
+    const __m512i some = _mm512_loadu_si512(keys), more = _mm512_loadu_si512(keys + 4);
+    const auto hi = (Lanes)_mm512_permutex2var_epi64(some, _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15), more);
+    constexpr Lanes kZero = {};
+    const Lanes low = multiply32(hi, kZero + shards_), high = multiply32(hi >> 32, kZero + shards_);
+    store(out.rest, low + (high << 32));
+    store(out.shard, (high + (low >> 32)) >> 32);
+    for (unsigned i = 0; i < 8; ++i) out.entries[i] = load_u64(table_.data() + out.shard[i]);
+  }
+  // Then the equation and the place.
+  template <unsigned w>
+  NAYSAY_TARGET(NAYSAY_AVX512)
+  [[gnu::always_inline]] void probe_eight(const Digest* keys, ribbon_detail::EightProbes<w>& out) const noexcept {
     using namespace ribbon_detail;
     constexpr Lanes kZero = {};
     const __m512i some = _mm512_loadu_si512(keys), more = _mm512_loadu_si512(keys + 4);
     const auto lo = (Lanes)_mm512_permutex2var_epi64(some, _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14), more);
-    const auto hi = (Lanes)_mm512_permutex2var_epi64(some, _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15), more);
+    const Lanes both = load(out.entries);
+    const Lanes off = (Lanes)((SignedLanes)(both << 32) >> 40), next = (Lanes)((SignedLanes)both >> 40);
+    const Lanes last = (next - off) + (step_ - std::uint64_t{w});
 
-    // place(shard_of(d, shards_))
-    const Lanes shard = ((hi >> 32) * shards_ + (((hi & 0xffffffff) * shards_) >> 32)) >> 32;
-    const Lanes line = ((shard >> 1) * 0x92492493) >> 34;  // shard / kLine
-    const Lanes base = gather(table_.data(), line * kLineWords) & 0xffffffffff;
-    const Lanes ends =
-        gather(table_.data() + 1, line * (kLineWords - kLine) + shard);  // where it starts; its end, its seed
-    const Lanes begin = (ends & 0xffffffff) >> 8, slots = (ends >> 40) - begin, seed = (ends >> 32) & 0xff;
-    const auto is_rich = (Lanes)(shard < kZero + rich_);  // all ones or none
-    const Lanes planes = planes_ - is_rich;
-
-    // ribbon_equation(lo, seed, slots)
     constexpr std::uint64_t pile = 3 * w / 8;
-    const Lanes h = remix(lo ^ (seed * 0xd6e8feb86659fd93u)), product = h * 0xa0761d6478bd642fu;
-    const Lanes at = ((product >> 32) * (slots - w + 1 + 2 * pile)) >> 32;
-    const Lanes behind = (at > kZero + pile ? at : kZero + pile) - pile;
-    const Lanes slot = base + begin + (behind < slots - w ? behind : slots - w);
+    const Lanes h = lo * (2 * (both & 0xff) + 0x9e3779b97f4a7c15u), sum = h + load(out.rest);
+    const Lanes at = multiply32(sum >> 32, last + (1 + 2 * pile)) >> 32;
+    const Lanes start = least(most(at, kZero + pile) - pile, last);
+    const Lanes slot = multiply32(load(out.shard), kZero + step_) + off + start, q = slot >> 6;
 
-    const Lanes shift = slot & 63, back = 63 - shift, near = h | 1;
+    const auto is_rich = (Lanes)(q < kZero + rich_blocks_);  // all ones or none
+    const Lanes planes = planes_ - is_rich;
     const Lanes block =
-        reinterpret_cast<std::uintptr_t>(words_.data()) + 8 * ((rich_blocks_ & ~is_rich) + (slot >> 6) * planes);
-    const Lanes lanes = ((kZero + 1) << planes) - 1;
+        reinterpret_cast<std::uintptr_t>(words_.data()) + 8 * (multiply32(q, planes) + (poor_ & ~is_rich));
     store(out.block, block);
-    store(out.last, shift != kZero ? block + planes * (w / 8) : block);
+    store(out.last, (slot & 63) != kZero ? block + planes * (w / 8) : block);
     store(out.planes, planes);
-    store(out.lanes, lanes);
-    store(out.bits, (product >> 16) & lanes);
-    store(out.mask[0], near << shift);
-    if constexpr (w == 64) {
-      store(out.mask[1], (near >> 1) >> back);
-    } else {
-      const Lanes far = remix(h + 0xe7037ed1a0b428dbu);
-      store(out.mask[1], (far << shift) | ((near >> 1) >> back));
-      store(out.mask[2], (far >> 1) >> back);
-    }
+    store(out.bits, sum >> 16);
+    store(out.shift, slot);
+    store(out.coefficients[0], h | 1);
+    if constexpr (w == 128) store(out.coefficients[1], remix(h + 0xe7037ed1a0b428dbu));
   }
 
-  // As ask(), eight probes at a time.
+  // As ask(), eight probes at a time, in a ring: one group is split, the one before it probed and fetched, and the one
+  // kEights before that tested.
   template <unsigned w>
   NAYSAY_TARGET(NAYSAY_AVX512)
   void ask_avx512(std::span<const Digest> keys, std::uint8_t* out) const noexcept {
-    std::array<ribbon_detail::EightProbes<w>, kEights> ring;
+    const unsigned most = planes_ + (rich_blocks_ != 0);
+    most == 8 && rich_blocks_ == 0 ? ask_eights<w, true>(keys, out) : ask_eights<w, false>(keys, out);
+    for (std::size_t i = keys.size() / 8 * 8; i < keys.size(); ++i) out[i] = one_avx512<w>(keys[i]);
+  }
+  template <unsigned w, bool eight_planes>
+  NAYSAY_TARGET(NAYSAY_AVX512)
+  void ask_eights(std::span<const Digest> keys, std::uint8_t* out) const noexcept {
+    std::array<ribbon_detail::EightProbes<w>, kEights + 1> ring;
     const std::size_t eights = keys.size() / 8;
-    const bool one_vector = planes_ + (rich_ != 0) <= 8;
-    for (std::size_t i = 0; i < eights + kEights; ++i) {
-      auto& eight = ring[i % kEights];
-      if (i >= kEights) {
-        std::uint8_t* to = out + 8 * (i - kEights);
-        if (one_vector)
-          for (unsigned j = 0; j < 8; ++j) to[j] = eight.test_one(j);
-        else
-          for (unsigned j = 0; j < 8; ++j) to[j] = eight.test(j);
+    const unsigned most = planes_ + (rich_blocks_ != 0);
+    for (std::size_t i = 0; i < eights + 1 + kEights; ++i) {
+      if (i > kEights) {
+        const auto& eight = ring[i % (kEights + 1)];
+        std::uint64_t wrong = eight.template wrong<eight_planes>(0, _bzhi_u32(0xff, most));
+        for (unsigned first = 8; !eight_planes && first < most; first += 8)
+          wrong |= eight.template wrong<false>(first, _bzhi_u32(0xff, most - first));
+        const __m128i yes = _mm_cmpeq_epi8(_mm_cvtsi64_si128(static_cast<long long>(wrong)), _mm_setzero_si128());
+        _mm_storel_epi64(reinterpret_cast<__m128i*>(out + 8 * (i - 1 - kEights)),
+                         _mm_and_si128(yes, _mm_set1_epi8(1)));
       }
-      if (i < eights) {
-        probe_eight<w>(keys.data() + 8 * i, eight);
+      if (i < eights) split_eight<w>(keys.data() + 8 * i, ring[i % (kEights + 1)]);
+      if (i > 0 && i <= eights) {
+        auto& eight = ring[(i - 1) % (kEights + 1)];
+        probe_eight<w>(keys.data() + 8 * (i - 1), eight);
         for (unsigned j = 0; j < 8; ++j) {
           __builtin_prefetch(eight.block[j]);
           if constexpr (w == 128) __builtin_prefetch(eight.block[j] + eight.planes[j]);
@@ -586,7 +675,6 @@ class RibbonPlanes {
         }
       }
     }
-    for (std::size_t i = 8 * eights; i < keys.size(); ++i) out[i] = one_avx512<w>(keys[i]);
   }
 #endif
 
@@ -595,8 +683,10 @@ class RibbonPlanes {
   std::uint64_t shards_ = 0;
   std::uint64_t rich_ = 0;
   std::uint64_t rich_blocks_ = 0;
+  std::uint64_t poor_ = 0;
   std::uint32_t width_ = 0;
   std::uint32_t planes_ = 0;
+  std::uint32_t step_ = 0;
 };
 
 }  // namespace naysay

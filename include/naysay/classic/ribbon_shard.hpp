@@ -4,6 +4,8 @@
 //             |
 //             +-- the equations of two keys contradict each other: next seed
 //
+// A key is what SplitBoth leaves of a digest.
+//
 // Promises   after build() every key is accepted (each was asked again); the same keys, place and first seed give the
 //            same blocks.
 // Cost       24 bytes a slot for w = 128, 16 for w = 64, one shard at a time on each thread.
@@ -29,7 +31,7 @@ class RibbonShard {
 
   // Tries seeds from `first` on, around the clock, until one works. False if none does. What is in `others` (and not in
   // keys) is refused by plane 0; it needs as many slots as a key does.
-  bool build(std::span<const std::uint64_t> keys, std::span<const std::uint64_t> others, std::uint32_t first) {
+  bool build(std::span<const Digest> keys, std::span<const Digest> others, std::uint32_t first) {
     for (tries_ = 1; tries_ <= kRibbonSeeds; ++tries_)
       if (band(keys, others, (first + tries_ - 1) % kRibbonSeeds)) {
         solve(0, at_.planes);
@@ -40,7 +42,7 @@ class RibbonShard {
 
   // Eliminates the equations of the keys, and the opposite ones of the others. False if some contradict each other
   // under this seed.
-  bool band(std::span<const std::uint64_t> keys, std::span<const std::uint64_t> others, std::uint32_t seed) {
+  bool band(std::span<const Digest> keys, std::span<const Digest> others, std::uint32_t seed) {
     at_.seed = seed;
     band_.reset(at_.slots);
     const auto n = static_cast<std::uint32_t>(keys.size()), all = n + static_cast<std::uint32_t>(others.size());
@@ -64,18 +66,18 @@ class RibbonShard {
     band_.solve(first, count, static_cast<unsigned>(at_.slot), at_.planes, blocks_.data() + first);
   }
 
-  bool accepts(std::uint64_t key) const noexcept {
+  bool accepts(Digest key) const noexcept {
     return ribbon_detail::test<w>(RibbonPlanes::probe_at<w>(blocks_.data(), at_, key));
   }
-  bool accepts_all(std::span<const std::uint64_t> keys) const noexcept {
+  bool accepts_all(std::span<const Digest> keys) const noexcept {
     bool all = true;
-    for (std::uint64_t key : keys) all &= accepts(key);
+    for (Digest key : keys) all &= accepts(key);
     return all;
   }
 
-  bool accepts_none(std::span<const std::uint64_t> others) const noexcept {
+  bool accepts_none(std::span<const Digest> others) const noexcept {
     bool any = false;
-    for (std::uint64_t other : others) any |= accepts(other);
+    for (Digest other : others) any |= accepts(other);
     return !any;
   }
   // Whether one plane accepts a key: what accepts() asks of all planes, for those who fill them one by one.
@@ -88,7 +90,7 @@ class RibbonShard {
     if constexpr (w == 128) product ^= word[at_.planes] & mask[1];
     return (static_cast<std::uint32_t>(__builtin_parityll(product)) ^ (e.bits >> plane) ^ 1) & 1;
   }
-  Equation<w> equation(std::uint64_t key) const noexcept { return ribbon_equation<w>(key, at_.seed, at_.slots); }
+  Equation<w> equation(Digest key) const noexcept { return ribbon_equation<w>(key, at_.seed, at_.slots); }
   Band<w>& rows() noexcept { return band_; }
 
   unsigned planes() const noexcept { return at_.planes; }

@@ -25,7 +25,7 @@
 namespace naysay {
 
 // Ordered: a machine that has one has all before it. `avx512` means what an Ice Lake or Zen 4 has: F, BW, DQ, VL,
-// VBMI, VPOPCNTDQ, with AVX2, BMI1 and BMI2.
+// VBMI, VBMI2, VPOPCNTDQ, with AVX2, BMI1 and BMI2.
 enum class Simd : std::uint8_t { scalar, avx2, avx512 };
 
 namespace cpu_detail {
@@ -36,7 +36,7 @@ inline Simd detect() noexcept {
     return Simd::scalar;
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi") &&
-      __builtin_cpu_supports("avx512vpopcntdq"))
+      __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vpopcntdq"))
     return Simd::avx512;
   return Simd::avx2;
 #else
@@ -72,5 +72,5 @@ class ScopedSimd {
 }  // namespace naysay
 
 // The target string of Simd::avx512.
-#define NAYSAY_AVX512 "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq,avx2,bmi,bmi2,popcnt"
+#define NAYSAY_AVX512 "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512vpopcntdq,avx2,bmi,bmi2,popcnt"
 #define NAYSAY_AVX2 "avx2,bmi,bmi2,popcnt"

@@ -3,6 +3,8 @@
 //   split by hi     hi --fast_range--> shard            lo --> everything inside the shard
 //   split by lo     lo * shards: the high word is the shard, the low word is for everything inside it, and hi is left
 //                   alone; cheaper to ask, and enough hash for structures that need at most 50 bits inside a shard
+//   split both      hi * shards: the high word is the shard, the low word and lo are for everything inside it: 128 bits
+//                   without another multiplication
 //
 //   keys    |a c b a d c ...|      one pass counts, then a few passes gather
 //              v   v
@@ -10,12 +12,12 @@
 //              |         |
 //             body(a)  body(c)     on any number of threads, each shard on its own
 //
-// Because a shard sees only that word, two keys with the same word in one shard are the same key to the filter.
+// Because a shard sees no more of a key, two keys with the same word in one shard are the same key to the filter.
 //
 // Promises   body(shard, words) is called exactly once for every shard, empty ones included; words belongs to body and
 //            may be reordered; each shard's keys come in the order of the input, for any number of threads.
-// Cost       8 bytes of scratch per key of the largest group: all keys at once up to kGroupKeys, a quarter of them
-//            beyond, which is a few sequential passes over the digests and 2 bytes a key.
+// Cost       8 bytes of scratch (split both: 16) per key of the largest group: all keys at once up to kGroupKeys, a
+//            quarter of them beyond, which is a few sequential passes over the digests and 2 (4) bytes a key.
 #pragma once
 
 #include <algorithm>
@@ -35,17 +37,25 @@ namespace naysay {
 
 inline std::uint64_t shard_of(Digest d, std::uint64_t shards) noexcept { return fast_range(d.hi, shards); }
 
-// Where a key goes, and the word its shard sees of it.
+// Where a key goes, and what its shard sees of it.
+template <class Word = std::uint64_t>
 struct Split {
-  std::uint64_t shard, word;
+  std::uint64_t shard;
+  Word word;
 };
 struct SplitByHi {
-  Split operator()(Digest d, std::uint64_t shards) const noexcept { return {shard_of(d, shards), d.lo}; }
+  Split<> operator()(Digest d, std::uint64_t shards) const noexcept { return {shard_of(d, shards), d.lo}; }
 };
 struct SplitByLo {
-  Split operator()(Digest d, std::uint64_t shards) const noexcept {
+  Split<> operator()(Digest d, std::uint64_t shards) const noexcept {
     const unsigned __int128 product = static_cast<unsigned __int128>(d.lo) * shards;
     return {static_cast<std::uint64_t>(product >> 64), static_cast<std::uint64_t>(product)};
+  }
+};
+struct SplitBoth {
+  Split<Digest> operator()(Digest d, std::uint64_t shards) const noexcept {
+    const unsigned __int128 product = static_cast<unsigned __int128>(d.hi) * shards;
+    return {static_cast<std::uint64_t>(product >> 64), {d.lo, static_cast<std::uint64_t>(product)}};
   }
 };
 
@@ -63,6 +73,7 @@ std::vector<std::uint64_t> shard_counts(std::span<const Digest> keys, std::uint6
 }
 
 // The words of the keys of a few neighbouring shards, side by side.
+template <class Word = std::uint64_t>
 class GatheredShards {
  public:
   // Shards first .. last - 1. Requires counts = shard_counts(keys, counts.size(), split).
@@ -74,33 +85,33 @@ class GatheredShards {
     for (std::uint64_t s = first; s < last; ++s) offset_[s - first + 1] = offset_[s - first] + counts[s];
     if (size_ < offset_.back()) {
       words_.reset();
-      words_ = std::make_unique_for_overwrite<std::uint64_t[]>(offset_.back());  // pages never touched are never made
+      words_ = std::make_unique_for_overwrite<Word[]>(offset_.back());  // pages never touched are never made
       size_ = offset_.back();
     }
     std::vector<std::uint64_t> fill(offset_.begin(), offset_.end() - 1);
     for (const Digest& d : keys) {
-      const Split to = split(d, counts.size());
+      const auto to = split(d, counts.size());
       const std::uint64_t s = to.shard - first;  // wraps for shards before the first
       if (s < last - first) words_[fill[s]++] = to.word;
     }
   }
-  std::span<std::uint64_t> operator[](std::uint64_t shard) noexcept {
+  std::span<Word> operator[](std::uint64_t shard) noexcept {
     return {words_.get() + offset_[shard - first_], words_.get() + offset_[shard - first_ + 1]};
   }
 
  private:
-  std::unique_ptr<std::uint64_t[]> words_;
+  std::unique_ptr<Word[]> words_;
   std::vector<std::uint64_t> offset_;
   std::uint64_t size_ = 0, first_ = 0;
 };
 
-// Calls body(shard, std::span<std::uint64_t> words). Requires counts = shard_counts(keys, counts.size(), split).
+// Calls body(shard, words), the words a std::span of what SplitBy makes of a key. Requires counts = shard_counts(keys, counts.size(), split).
 template <class Body, class SplitBy = SplitByHi>
 void for_each_shard(std::span<const Digest> keys, std::span<const std::uint64_t> counts, unsigned threads, Body&& body,
                     SplitBy split = {}) {
   const std::uint64_t shards = counts.size();
   const std::uint64_t limit = std::max<std::uint64_t>(kGroupKeys, divide_up(keys.size(), kGroups));
-  GatheredShards group;
+  GatheredShards<decltype(split(Digest{}, 1).word)> group;
   for (std::uint64_t first = 0; first < shards;) {
     std::uint64_t last = first, total = 0;
     while (last < shards && (last == first || total + counts[last] <= limit)) total += counts[last++];

@@ -31,9 +31,8 @@ class RibbonSizes {
                                               : 4000),
         slack_(width == 64 ? (fit == RibbonFit::quick ? 20 : 15) : (fit == RibbonFit::quick ? 5 : 2)) {}
 
-  std::uint64_t shards(std::uint64_t keys) const noexcept {
-    return std::max<std::uint64_t>(1, (keys + shard_keys_ / 2) / shard_keys_);
-  }
+  // Odd, so that hi * shards, of which a shard gets the low word, loses no bit of hi.
+  std::uint64_t shards(std::uint64_t keys) const noexcept { return (keys + shard_keys_ / 2) / shard_keys_ | 1; }
   std::uint64_t slots(std::uint64_t keys) const noexcept {
     return std::max<std::uint64_t>(width_, keys + 8 + keys * slack_ / 1000);
   }
@@ -55,7 +54,7 @@ class RibbonSizes {
   }
 
  private:
-  static constexpr double kTableBits = 512.0 / 14;  // of a shard, in RibbonPlanes
+  static constexpr double kTableBits = 32;  // of a shard, in RibbonPlanes
 
   unsigned width_;
   std::uint64_t shard_keys_;

@@ -125,7 +125,7 @@ inline constexpr double kWorthPromise = 2;       // ... is worth giving up the p
 
 // A build takes shards in groups: of so many keys and negatives together, a third of all if that is more, but no more
 // than the largest.
-inline constexpr double kLeastGroup = 1 << 22, kLargestGroup = 1 << 26, kNegativeBytes = 16;
+inline constexpr double kLeastGroup = 1 << 22, kLargestGroup = 1 << 26, kNegativeBytes = 24;
 inline double group_size(double keys, double negatives) noexcept {
   return std::clamp((keys + negatives) / 3, kLeastGroup, kLargestGroup);
 }
