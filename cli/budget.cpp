@@ -30,7 +30,7 @@ double need_fpr(const std::string& text) {
 
 }  // namespace
 
-Result<std::uint64_t> parse_bytes(const std::string& text) {
+Result<std::uint64_t> parse_bytes(const std::string& text, const char* option) {
   struct Unit {
     std::string_view name;
     double bytes;
@@ -51,9 +51,9 @@ Result<std::uint64_t> parse_bytes(const std::string& text) {
     for (const Unit& u : kUnits)
       if (u.name == unit && value * u.bytes >= 1 && value * u.bytes < 1e18)
         return static_cast<std::uint64_t>(value * u.bytes);
-  return Error{Errc::invalid_argument, fmt::format("--bytes is '{}'; it must be a number such as 1500000, 1.5MB (a "
+  return Error{Errc::invalid_argument, fmt::format("{} is '{}'; it must be a number such as 1500000, 1.5MB (a "
                                                    "million bytes each) or 1.5MiB (2^20 bytes each)",
-                                                   text)};
+                                                   option, text)};
 }
 
 void Budget::add_options(CLI::App& command, Rates rates) {
@@ -75,6 +75,12 @@ void Budget::check() const {
   if (!fpr_.empty()) (void)need_fpr(fpr_);
 }
 
+double Budget::bits_per_key(std::uint64_t room) const {
+  return !bits_per_key_.empty() ? need_bits_per_key(bits_per_key_)
+                                : 8 * static_cast<double>(need(parse_bytes(bytes_))) /
+                                      static_cast<double>(std::max<std::uint64_t>(room, 1));
+}
+
 Result<std::vector<Param>> Budget::params(const FilterType& filter, std::uint64_t room) const {
   if (is_rate()) {
     if (!filter.tunable)
@@ -83,10 +89,7 @@ Result<std::vector<Param>> Budget::params(const FilterType& filter, std::uint64_
           fmt::format("{}: it cannot price a rate; give --bits-per-key or --bytes instead of --fpr", filter.name)};
     return filter.params_for(need_fpr(fpr_));
   }
-  const double bits = !bits_per_key_.empty() ? need_bits_per_key(bits_per_key_)
-                                             : 8 * static_cast<double>(need(parse_bytes(bytes_))) /
-                                                   static_cast<double>(std::max<std::uint64_t>(room, 1));
-  return std::vector<Param>{{"bits_per_key", to_text(bits)}};
+  return std::vector<Param>{{"bits_per_key", to_text(bits_per_key(room))}};
 }
 
 const FilterType& need_filter(const std::string& name) {

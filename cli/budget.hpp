@@ -13,8 +13,8 @@
 
 namespace naysay::cli {
 
-// "1.5MB" -> 1500000. The message of an error says what would be right.
-Result<std::uint64_t> parse_bytes(const std::string& text);
+// "1.5MB" -> 1500000. The message of an error names the option and says what would be right.
+Result<std::uint64_t> parse_bytes(const std::string& text, const char* option = "--bytes");
 
 class Budget {
  public:
@@ -26,6 +26,8 @@ class Budget {
   void check() const;
 
   bool is_rate() const noexcept { return !fpr_.empty(); }
+  // For so many keys. Requires !is_rate().
+  double bits_per_key(std::uint64_t room) const;
   // As a filter's parameters, for a filter that must have room for so many keys.
   Result<std::vector<Param>> params(const FilterType& filter, std::uint64_t room) const;
 

@@ -2,8 +2,10 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <thread>
 
 #include "budget.hpp"
@@ -15,6 +17,7 @@
 #include "hashing.hpp"
 #include "naysay/workload/keys.hpp"
 #include "progress.hpp"
+#include "spill.hpp"
 #include "table.hpp"
 
 namespace naysay::cli {
@@ -22,7 +25,7 @@ namespace naysay::cli {
 namespace {
 
 struct Options {
-  std::string keys, negatives, filter = "auto", output, lean_output;
+  std::string keys, negatives, filter = "auto", output, lean_output, memory, temp;
   Budget budget;
   Hashing hashing;
   std::vector<std::string> params;
@@ -68,13 +71,77 @@ Built build(const Options& o, const std::vector<Choice>& choices, Workload& work
   }
 }
 
+// The known negatives, in memory or in a temporary file.
+struct KnownNegatives {
+  Negatives held;
+  std::optional<Spill> spill;
+  CostCounts costs;
+  std::uint64_t count = 0;
+};
+
+// What a build takes at its peak: a key is 16 bytes and 4 more while shards are gathered; a negative is 20 bytes, and
+// 26 more while it is taught.
+constexpr double kKeyBytes = 20, kNegativeBytes = 46;
+
+double memory_limit(const Options& o) {
+  if (!o.memory.empty()) return static_cast<double>(need(parse_bytes(o.memory, "--memory")));
+  const double pages = static_cast<double>(::sysconf(_SC_PHYS_PAGES)),
+               page = static_cast<double>(::sysconf(_SC_PAGESIZE));
+  return pages > 0 && page > 0 ? pages * page / 2 : 1e10;
+}
+
+std::string temp_folder(const Options& o) {
+  if (!o.temp.empty()) return o.temp;
+  const std::size_t slash = o.output.rfind('/');
+  return slash == std::string::npos ? "." : o.output.substr(0, slash + 1);
+}
+
+// Reads as many as fit beside the keys, and moves all to a temporary file when there are more.
+KnownNegatives read_known(const Options& o, const KeyFile& file, std::uint64_t keys, const std::vector<Choice>& choices,
+                          const Hasher& hasher, const Progress& progress) {
+  KnownNegatives known;
+  const auto any = [&](auto&& claims) {
+    return std::any_of(choices.begin(), choices.end(), [&](const Choice& c) { return claims(c.filter->claims); });
+  };
+  const bool used = any([](const Claims& c) { return c.uses_negatives; });
+  const bool streams = any([](const Claims& c) { return c.streams_negatives; });
+  const double limit = memory_limit(o), left = limit - kKeyBytes * static_cast<double>(keys);
+  const auto move_to_file = [&]() -> Result<Ok> {
+    if (!streams)
+      return Error{
+          Errc::invalid_argument,
+          fmt::format("{}: it holds all known negatives in memory, and more than {} of them beside {} keys do "
+                      "not fit into {}; raise --memory, or take --filter taught-ribbon",
+                      choices[0].filter->name, known.count - 1, keys, bytes_text(static_cast<std::uint64_t>(limit)))};
+    auto spill = Spill::create(temp_folder(o));
+    if (!spill) return std::move(spill).error();
+    known.spill.emplace(std::move(*spill));
+    for (std::uint64_t i = 0; i < known.held.digests.size(); ++i)
+      if (auto ok = known.spill->push(known.held.digests[i], known.held.costs[i]); !ok) return ok;
+    known.held = {};
+    return Ok{};
+  };
+  need(for_each_negative(file, hasher, progress, [&](Digest d, float cost) -> Result<Ok> {
+    ++known.count;
+    if (!used) return Ok{};
+    known.costs.add(cost);
+    if (!known.spill && kNegativeBytes * static_cast<double>(known.count) > left)
+      if (auto ok = move_to_file(); !ok) return ok;
+    if (known.spill) return known.spill->push(d, cost);
+    if (known.held.digests.push(d) && known.held.costs.push(cost)) return Ok{};
+    return Error{Errc::io, fmt::format("no memory for more than {} known negatives; lower --memory, so that they go to "
+                                       "a temporary file",
+                                       known.count - 1)};
+  }));
+  return known;
+}
+
 void run(const Options& o) {
   // All that can be wrong without reading a key is said before a key is read.
   o.budget.check();
   const bool choosing = o.filter == "auto";
-  const std::vector<Choice> choices =
-      choosing ? choose({.negatives = !o.negatives.empty(), .grows = o.capacity > 0, .by_rate = o.budget.is_rate()})
-               : std::vector<Choice>{{&need_filter(o.filter), ""}};
+  const Wish wish{.negatives = !o.negatives.empty(), .grows = o.capacity > 0, .by_rate = o.budget.is_rate()};
+  std::vector<Choice> choices = choosing ? choose(wish) : std::vector<Choice>{{&need_filter(o.filter), ""}};
   const std::vector<Param> params = parse_params(o.params);
   if (!choosing) need(choices[0].filter->check_params(o.filter, params));
   if (o.capacity > 0 && !choices[0].filter->dynamic)
@@ -86,23 +153,37 @@ void run(const Options& o) {
     throw Failure{fmt::format("--stranger-share is {}; it must be between 0 and 1", o.stranger_share)};
   need(files::can_create(o.output));
   if (!o.lean_output.empty()) need(files::can_create(o.lean_output));
+  (void)memory_limit(o);
 
   ProgressBar bar;
   const Separator separator = o.nul ? Separator::nul : Separator::newline;
   GrowingArray<Digest> keys = need(read_keys({o.keys, separator}, hasher, bar.callback()));
-  Negatives negatives;
-  if (!o.negatives.empty()) negatives = need(read_negatives({o.negatives, separator}, hasher, bar.callback()));
+  KnownNegatives known = o.negatives.empty()
+                             ? KnownNegatives{}
+                             : read_known(o, {o.negatives, separator}, keys.size(), choices, hasher, bar.callback());
+  if (choosing && !wish.by_rate)
+    choices = rank(std::move(choices), wish,
+                   {.keys = static_cast<double>(keys.size()),
+                    .bits_per_key = o.budget.bits_per_key(keys.size()),
+                    .stranger_share = o.stranger_share,
+                    .costs = known.costs,
+                    .streamed = known.spill.has_value()});
 
-  Workload workload{.keys = keys, .negatives = negatives.digests, .costs = negatives.costs};
+  Workload workload{.keys = keys, .negatives = known.held.digests, .costs = known.held.costs};
+  NegativeSource source;
+  if (known.spill) {
+    source = known.spill->source();
+    workload.source = &source;
+  }
   workload.capacity = o.capacity;
   workload.stranger_share = o.stranger_share;
   workload.seed = o.seed;
   workload.threads = o.threads > 0 ? o.threads : std::max(1u, std::thread::hardware_concurrency());
   workload.progress = bar.callback();
   Built built = build(o, choices, workload, hasher);
-  const std::uint64_t negative_count = negatives.digests.size();
+  const std::uint64_t negative_count = known.count;
   keys = {};  // the file is written from a copy of the filter: make room for it
-  negatives = {};
+  known.held = {};
   need(built.filter.save_file(o.output));
   const std::uint64_t index_bytes = (built.filter.index_bits() + 7) / 8;
   if (!o.lean_output.empty()) {
@@ -111,6 +192,8 @@ void run(const Options& o) {
   }
   bar.clear();
 
+  if (o.verbose && known.spill)
+    fmt::print(stderr, "known negatives went through a temporary file: {}\n", known.spill->size());
   if (choosing) fmt::print(stderr, "naysay: auto takes {}: {}\n", built.filter.type().name, built.why);
   if (negative_count > 0 && !built.filter.type().claims.uses_negatives)
     fmt::print(stderr, "naysay: {} makes no use of known negatives\n", built.filter.type().name);
@@ -161,6 +244,11 @@ void add_build(CLI::App& app, int&) {
   c->add_option("--threads", o->threads, "any number gives the same bytes; 0: as many as there are cores")
       ->capture_default_str()
       ->type_name("T");
+  c->add_option("--memory", o->memory,
+                "about the most that a build may take (half of what the machine has); known negatives beyond it go "
+                "through a temporary file")
+      ->type_name("SIZE");
+  c->add_option("--temp", o->temp, "the folder of that file; by default the output's")->type_name("FOLDER");
   c->add_flag("-0,--null", o->nul, "keys are separated by NUL bytes instead of lines");
   c->add_flag("-v,--verbose", o->verbose, "print what the build has to say about itself");
   c->add_flag("--json", o->json, "describe the filter as JSON");

@@ -72,6 +72,9 @@ Result<AnyFilter> AnyFilter::build(std::string_view filter, const Workload& work
   const FilterType* type = find_filter(filter);
   if (!type) return unknown_filter(filter);
   if (auto ok = check_workload(filter, workload); !ok) return ok.error();
+  if (workload.source && type->claims.uses_negatives && !type->claims.streams_negatives)
+    return Error{Errc::invalid_argument,
+                 std::string(filter) + ": it holds all known negatives in memory; a filter that reads them piece by piece is taught-ribbon"};
   auto model = type->build(type->name, workload, params);
   if (!model) return std::move(model).error();
   AnyFilter f;

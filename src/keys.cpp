@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 
 namespace naysay {
 
@@ -318,13 +319,24 @@ Result<GrowingArray<Digest>> read_keys(const KeyFile& file, const Hasher& hasher
   return keys;
 }
 
-Result<Negatives> read_negatives(const KeyFile& file, const Hasher& hasher, const Progress& progress) {
-  Negatives negatives;
+Result<Ok> for_each_negative(const KeyFile& file, const Hasher& hasher, const Progress& progress,
+                             const TakeNegative& take) {
+  std::optional<Error> other;  // not the line's fault
   auto ok = for_each_line(file, progress, [&](const Line& line) -> Result<Ok> {
     auto parsed = parse_negative(line.text);
     if (!parsed) return std::move(parsed).error();
-    if (!negatives.digests.push(hasher(parsed->key)) || !negatives.costs.push(parsed->cost))
-      return no_memory(negatives.digests.size());
+    auto taken = take(hasher(parsed->key), parsed->cost);
+    if (!taken) other = taken.error();
+    return taken;
+  });
+  if (!ok && other) return *other;
+  return ok;
+}
+
+Result<Negatives> read_negatives(const KeyFile& file, const Hasher& hasher, const Progress& progress) {
+  Negatives negatives;
+  auto ok = for_each_negative(file, hasher, progress, [&](Digest d, float cost) -> Result<Ok> {
+    if (!negatives.digests.push(d) || !negatives.costs.push(cost)) return no_memory(negatives.digests.size());
     return Ok{};
   });
   if (!ok) return std::move(ok).error();

@@ -161,14 +161,22 @@ TEST(TaughtRibbon, LearnsTheSameFromNegativesThatArriveRangeByRange) {
   const Workload w{.negatives = negatives, .costs = costs};
   const auto whole = bytes(NegativeSource::of(w));
   int calls = 0;
-  const NegativeSource by_range{[&](std::uint64_t first, std::uint64_t last, const NegativeSource::Take& take) {
+  NegativeSource by_range = NegativeSource::of(w);
+  by_range.read = [&](std::uint64_t first, std::uint64_t last, const NegativeSource::Take& take) -> Result<Ok> {
     ++calls;
-    for (std::size_t i = 0; i < negatives.size(); ++i)
+    for (std::size_t i = negatives.size(); i-- > 0;)
       if (negatives[i].hi >= first && negatives[i].hi <= last)
         take(std::span(negatives).subspan(i, 1), std::span(costs).subspan(i, 1));
-  }};
+    return Ok{};
+  };
   EXPECT_EQ(bytes(by_range), whole);
-  EXPECT_GE(calls, 2);
+  EXPECT_GE(calls, 1);
+  by_range.read = [](std::uint64_t, std::uint64_t, const NegativeSource::Take&) -> Result<Ok> {
+    return Error{Errc::io, "the disk is gone"};
+  };
+  const auto f = TaughtRibbon::build({.keys = keys, .source = &by_range}, {});
+  ASSERT_FALSE(f);
+  EXPECT_EQ(f.error().message, "the disk is gone");
 }
 
 TEST(TaughtRibbon, TeachesShardsOfNoneOneAndTwoKeys) {
@@ -178,6 +186,25 @@ TEST(TaughtRibbon, TeachesShardsOfNoneOneAndTwoKeys) {
       const Built b = must_build({.keys = keys, .negatives = negatives}, {});
       EXPECT_EQ(accepted(b.filter, keys), n);
       EXPECT_EQ(accepted(b.filter, negatives), 0u) << n << " keys, " << m << " negatives";
+    }
+}
+
+TEST(TaughtRibbonSlow, NeverDeniesAKeyOfManySeedsAndSizes) {
+  std::uint64_t checked = 0;
+  for (std::uint64_t seed = 0; checked < 10'000'000; ++seed)
+    for (std::uint64_t n : {0, 1, 2, 3, 63, 64, 65, 1999, 2000, 2001, 5000, 20'000, 100'000}) {
+      std::vector<Digest> keys(n), negatives(seed % 3 * n);
+      for (std::uint64_t i = 0; i < n; ++i) keys[i] = digest(i, seed);
+      for (std::uint64_t i = 0; i < negatives.size(); ++i) negatives[i] = digest(kFar + i, seed);
+      const auto f = TaughtRibbon::build(
+          {.keys = keys, .negatives = negatives, .seed = seed},
+          {.bits_per_key = 2.5 + static_cast<double>(seed % 8), .width = seed % 2 == 0 ? 64u : 128u});
+      if (!f) {
+        EXPECT_EQ(f.error().code, Errc::out_of_budget) << f.error().message;
+        continue;
+      }
+      ASSERT_EQ(accepted(*f, keys), n) << "seed " << seed;
+      checked += n;
     }
 }
 

@@ -301,6 +301,36 @@ TEST_F(Tool, SaysWhyAutoChose) {
   if (exact) EXPECT_EQ(must("cut -f1 negatives | naysay query set.nsy --count || true"), "0\n");
 }
 
+TEST_F(Tool, BuildsTheSameBytesWithinATightMemory) {
+  must(
+      "naysay generate integers --count 20000 -o keys && naysay generate integers --first 20000 --count 120000 --zipf "
+      "1 "
+      "-o costly && cut -f1 costly >plain && mkdir temp");
+  const std::string tight = " --memory 1MB --temp temp -v";  // less than the keys and the negatives take
+  for (const char* negatives : {"costly", "plain"})
+    for (const char* bits : {"4", "12"}) {  // with an exact plane, and without
+      const std::string build =
+          "naysay build --filter taught-ribbon --keys keys --bits-per-key "s + bits + " --negatives " + negatives;
+      must(build + " -o held.nsy");
+      const Ran ran = shell(build + tight + " -o streamed.nsy");
+      EXPECT_EQ(ran.exit_code, 0) << ran.err;
+      EXPECT_NE(ran.err.find("known negatives went through a temporary file: 120000\n"), std::string::npos) << ran.err;
+      EXPECT_EQ(read("streamed.nsy"), read("held.nsy")) << negatives << " at " << bits;
+    }
+  EXPECT_TRUE(std::filesystem::is_empty(path("temp")));
+  const Ran automatic = shell("naysay build --keys keys --negatives costly --bits-per-key 8 -o set.nsy" + tight);
+  EXPECT_NE(automatic.err.find("naysay: auto takes taught-ribbon: "), std::string::npos) << automatic.err;
+  refuses("naysay build --filter habf --keys keys --negatives costly --bits-per-key 8 -o set.nsy --memory 1MB",
+          "habf: it holds all known negatives in memory, and more than 13043 of them beside 20000 keys do not fit into "
+          "1.00 MB; raise --memory, or take --filter taught-ribbon");
+  refuses("naysay build --keys keys --negatives costly --bits-per-key 8 -o set.nsy --memory 1MB --temp missing",
+          "missing: cannot make a temporary file for known negatives: No such file or directory; name another folder "
+          "with --temp");
+  refuses("naysay build --keys keys --bits-per-key 8 -o set.nsy --memory lots",
+          "--memory is 'lots'; it must be a number such as 1500000, 1.5MB (a million bytes each) or 1.5MiB (2^20 bytes "
+          "each)");
+}
+
 TEST_F(Tool, IsQuietOnTheStandardErrorUnlessItIsATerminal) {
   must("naysay generate integers --count 200000 -o keys");
   const std::string build = "naysay build --keys keys --filter bloom --bits-per-key 10 -o set.nsy";

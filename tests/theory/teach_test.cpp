@@ -6,7 +6,7 @@ namespace naysay::teach {
 namespace {
 
 CostCurve curve(const std::vector<float>& costs) {
-  CostCurve::Counter counter;
+  CostCounts counter;
   for (float cost : costs) counter.add(cost);
   return CostCurve(counter);
 }

@@ -21,20 +21,19 @@
 // Does not   treat a key that is also named as a negative as anything but a key; they are counted as contradictions.
 // Cost       build: one elimination a key; a negative is read once in each plane until one refuses it, and eliminated
 // in
-//            a plane only while that has free slots. Each group of shards holds its keys (8 bytes each) and negatives
-//            (16 bytes each); what the main planes accept is kept (16 bytes each) for the exact plane.
+//            a plane only while that has free slots. Each group of shards holds its keys (16 bytes each) and negatives
+//            (24 bytes each); what the main planes accept is kept (24 bytes each) for the exact plane.
 //            query: the plain ribbon's; a key reads the exact plane too, if there is one.
 // Source     section 6a of our design notes; the limit is in theory/teach.hpp.
 //
-// Streaming: negatives come from a NegativeSource. It is read once as a whole (costs only), and then asked for the
-// negatives of one range of digest.hi after the other, each range once and in ascending order. A source that keeps its
-// negatives in files cut by the top bits of hi never holds more than a range of them, and neither does the build:
-// ranges are sized so that about teach::group_size() keys and negatives are expected in one (1 GiB at most).
+// Streaming: negatives come from a NegativeSource (core/negatives.hpp). Its costs make the plan; then it is asked for
+// one range of digest.hi after the other. The build never holds more than a range of them and what the main planes have
+// left over for the exact plane: ranges are sized so that about teach::group_size() keys and negatives are expected in
+// one (2 GiB at most).
 #pragma once
 
 #include <algorithm>
 #include <atomic>
-#include <functional>
 #include <mutex>
 #include <span>
 #include <string>
@@ -44,23 +43,11 @@
 #include "naysay/classic/ribbon_planes.hpp"
 #include "naysay/classic/ribbon_shard.hpp"
 #include "naysay/core/filter.hpp"
+#include "naysay/core/negatives.hpp"
 #include "naysay/core/shards.hpp"
 #include "naysay/theory/teach.hpp"
 
 namespace naysay {
-
-// Where known negatives come from.
-struct NegativeSource {
-  using Take = std::function<void(std::span<const Digest> negatives, std::span<const float> costs)>;
-
-  // Calls take with pieces that hold every negative with first <= hi <= last; others may be among them. costs may be
-  // empty: each costs 1. The same calls give the same pieces in the same order.
-  std::function<void(std::uint64_t first, std::uint64_t last, const Take& take)> read;
-
-  static NegativeSource of(const Workload& w) {
-    return {[&w](std::uint64_t, std::uint64_t, const Take& take) { take(w.negatives, w.costs); }};
-  }
-};
 
 class TaughtRibbon {
  public:
@@ -78,8 +65,9 @@ class TaughtRibbon {
   static constexpr Claims kClaims = {
       .about = "refuses every known negative in the space and time of a plain ribbon; static",
       .uses_negatives = true,
+      .streams_negatives = true,
       .exact_on_negatives = true,
-      .fixed_bits = 4608 + 256,  // a Ribbon's, and the header of the second planes
+      .fixed_bits = 5312 + 384,  // a Ribbon's, and the header of the second planes
   };
 
   static double bits_per_key(double fpr) {
@@ -87,18 +75,16 @@ class TaughtRibbon {
   }
   static Params params_for(double fpr) { return {.bits_per_key = bits_per_key(fpr), .width = 64}; }
 
-  static Result<TaughtRibbon> build(const Workload& w, const Params& p) { return build(w, p, NegativeSource::of(w)); }
+  static Result<TaughtRibbon> build(const Workload& w, const Params& p) {
+    return w.source ? build(w, p, *w.source) : build(w, p, NegativeSource::of(w));
+  }
 
   // With negatives from elsewhere: w.negatives and w.costs are not looked at.
   static Result<TaughtRibbon> build(const Workload& w, const Params& p, const NegativeSource& negatives) {
     if (p.width != 0 && p.width != 64 && p.width != 128)
       return Error{Errc::invalid_argument, "taught-ribbon: width is " + std::to_string(p.width) +
                                                "; it must be 64 or 128, or 0 for the planner's choice"};
-    teach::CostCurve::Counter counter;
-    negatives.read(0, UINT64_MAX, [&](std::span<const Digest> some, std::span<const float> costs) {
-      for (std::size_t i = 0; i < some.size(); ++i) counter.add(costs.empty() ? 1.0f : costs[i]);
-    });
-    const teach::CostCurve costs(counter);
+    const teach::CostCurve costs(negatives.costs);
     const auto plan = teach::plan({.keys = static_cast<double>(w.keys.size()),
                                    .bits_per_key = p.bits_per_key,
                                    .stranger_share = w.stranger_share,
@@ -194,7 +180,7 @@ class TaughtRibbon::Builder {
     left_.resize(shards_);
     if (has_main)
       if (auto ok = place_main(); !ok) return std::move(ok).error();
-    teach_main();
+    if (auto ok = teach_main(); !ok) return std::move(ok).error();
     if (plan_.exact) {
       if (auto ok = place_exact(); !ok) return std::move(ok).error();
       solve_exact();
@@ -222,6 +208,10 @@ class TaughtRibbon::Builder {
                                      " bits per key buy no plane; give at least " + to_text(sizes_.bits_per_key(1))};
   }
 
+  static Error unhashed() {
+    return {Errc::build_failed, "taught-ribbon: the shards differ too much in size; are the digests well mixed?"};
+  }
+
   Result<Ok> place_main() {
     std::vector<std::uint32_t> sizes(shards_);
     for (std::uint64_t s = 0; s < shards_; ++s) {
@@ -234,12 +224,13 @@ class TaughtRibbon::Builder {
       mix.rich = static_cast<std::uint64_t>((plan_.planes - mix.planes) * static_cast<double>(shards_) + 1e-6);
     }
     if (mix == RibbonPlanes::Mix{}) return out_of_budget();
+    if (!RibbonPlanes::fits(sizes)) return unhashed();
     f_.main_ = RibbonPlanes(width, mix, sizes);
     return Ok{};
   }
 
   // Group by group: its negatives are read, its keys gathered, its shards taught.
-  void teach_main() {
+  Result<Ok> teach_main() {
     const double group =
         std::min(1.0, teach::group_size(keys_, costs_.count()) / std::max(1.0, keys_ + costs_.count()));
     const auto step = static_cast<std::uint64_t>(group * static_cast<double>(shards_));
@@ -248,10 +239,13 @@ class TaughtRibbon::Builder {
     GatheredShards<Digest> keys;
     for (std::uint64_t first = 0, last; first < shards_; first = last) {
       last = std::min(shards_, first + std::max<std::uint64_t>(step, 1));
-      for_each_negative(first, last, [&](Digest d, float cost) {
+      const auto expected = static_cast<std::size_t>(1.05 * costs_.count() / static_cast<double>(shards_));
+      for (std::uint64_t s = first; s < last; ++s) left_[s].reserve(expected);
+      auto ok = for_each_negative(first, last, [&](Digest d, float cost) {
         const auto [s, key] = SplitBoth{}(d, shards_);
         if (s - first < last - first) left_[s].push_back({key, cost});
       });
+      if (!ok) return ok;
       keys.gather(w_.keys, counts_, first, last, SplitBoth{});
       parallel_for(last - first, w_.threads, [&](std::uint64_t i) {
         seeds[first + i] = teach_shard(first + i, keys[first + i]);
@@ -260,19 +254,21 @@ class TaughtRibbon::Builder {
     }
     if (!f_.main_.is_absent())
       for (std::uint64_t s = 0; s < shards_; ++s) f_.main_.set_seed(s, seeds[s]);
+    return Ok{};
   }
 
   template <class Body>
-  void for_each_negative(std::uint64_t first, std::uint64_t last, Body body) {
+  Result<Ok> for_each_negative(std::uint64_t first, std::uint64_t last, Body body) {
     // The smallest hi whose shard is s.
     const auto begin = [&](std::uint64_t s) {
       const auto shifted = static_cast<unsigned __int128>(s) << 64;
       return (shifted + shards_ - 1) / shards_;
     };
-    negatives_.read(static_cast<std::uint64_t>(begin(first)), static_cast<std::uint64_t>(begin(last) - 1),
-                    [&](std::span<const Digest> some, std::span<const float> costs) {
-                      for (std::size_t i = 0; i < some.size(); ++i) body(some[i], costs.empty() ? 1.0f : costs[i]);
-                    });
+    return negatives_.read(static_cast<std::uint64_t>(begin(first)), static_cast<std::uint64_t>(begin(last) - 1),
+                           [&](std::span<const Digest> some, std::span<const float> costs) {
+                             for (std::size_t i = 0; i < some.size(); ++i)
+                               body(some[i], costs.empty() ? 1.0f : costs[i]);
+                           });
   }
 
   // Teaches left_[s] to the shard and keeps of it, costliest first, what the shard still accepts. Returns the seed.
@@ -281,7 +277,7 @@ class TaughtRibbon::Builder {
     if (!left.empty()) {
       const KeySet set(keys);
       contradictions_ += std::erase_if(left, [&](const KnownNegative& x) { return set.contains(x.key.lo); });
-      if (!std::is_sorted(left.begin(), left.end(), costlier)) std::stable_sort(left.begin(), left.end(), costlier);
+      sort(left);
     }
     if (f_.main_.is_absent()) return 0;
     TaughtShard<width> shard(f_.main_.place(s));
@@ -299,6 +295,28 @@ class TaughtRibbon::Builder {
   }
   static bool costlier(const KnownNegative& a, const KnownNegative& b) noexcept { return a.cost > b.cost; }
 
+  // Costliest first, and then by lo, so that it does not matter in which order they came.
+  static void sort(std::vector<KnownNegative>& left) {
+    const auto before = [](const KnownNegative& a, const KnownNegative& b) {
+      return a.cost != b.cost ? a.cost > b.cost : a.key.lo < b.key.lo;
+    };
+    const bool same = std::all_of(left.begin(), left.end(), [&](const auto& x) { return x.cost == left[0].cost; });
+    if (!same || left.size() < 2) return std::sort(left.begin(), left.end(), before);
+    // Hashes spread evenly: one pass puts each next to its place.
+    const auto shift = static_cast<unsigned>(std::countl_zero(left.size() - 1));
+    std::vector<std::uint32_t> begin((std::size_t{1} << (64 - shift)) + 1, 0);
+    for (const KnownNegative& x : left) ++begin[(x.key.lo >> shift) + 1];
+    for (std::size_t i = 1; i < begin.size(); ++i) begin[i] += begin[i - 1];
+    std::vector<KnownNegative> sorted(left.size());
+    for (const KnownNegative& x : left) {
+      std::size_t to = begin[x.key.lo >> shift]++;
+      for (; to > 0 && (sorted[to - 1].key.lo >> shift) == (x.key.lo >> shift) && before(x, sorted[to - 1]); --to)
+        sorted[to] = sorted[to - 1];
+      sorted[to] = x;
+    }
+    left.swap(sorted);
+  }
+
   // Sizes the exact plane for all that is left, or for the costliest of it that fit.
   Result<Ok> place_exact() {
     part_counts_ = shard_counts(w_.keys, shards_ * parts_);
@@ -314,6 +332,7 @@ class TaughtRibbon::Builder {
       double slots = 0;
       for (std::uint32_t size : sizes) slots += size;
       if (slots <= room) {
+        if (!RibbonPlanes::fits(sizes)) return unhashed();
         f_.exact_ = RibbonPlanes(width, {1, 0}, sizes);
         return Ok{};
       }
@@ -357,25 +376,28 @@ class TaughtRibbon::Builder {
     std::vector<std::uint8_t> seeds(part_counts_.size());
     std::vector<std::vector<KnownNegative>> still(part_counts_.size());
     ShardsDone done(w_, "taught-ribbon: solving the exact plane", part_counts_.size());
-    for_each_shard(w_.keys, part_counts_, w_.threads, [&](std::uint64_t i, std::span<const Digest> keys) {
-      const std::uint64_t s = i / parts_, part = i % parts_;
-      const auto inside = [&](const KnownNegative& x) { return Digest{x.key.lo, x.key.hi * parts_}; };
-      std::vector<Digest> others;
-      for (std::uint64_t j = 0; j < chosen_[s]; ++j)
-        if (part_of(left_[s][j]) == part) others.push_back(inside(left_[s][j]));
-      RibbonShard<width> shard(f_.exact_.place(i));
-      while (!shard.build(keys, others, first_seed(~i))) {
-        retried_ += shard.tries();
-        if (others.empty()) return void(++failed_);
-        others.resize(others.size() - divide_up(others.size(), 4));  // no seed of all: without the cheapest, then
-      }
-      retried_ += shard.tries() - 1;
-      f_.exact_.put(i, shard.blocks());
-      seeds[i] = static_cast<std::uint8_t>(shard.seed());
-      for (const KnownNegative& x : left_[s])
-        if (part_of(x) == part && shard.accepts(inside(x))) still[i].push_back(x);
-      done.one_more();
-    }, SplitBoth{});
+    for_each_shard(
+        w_.keys, part_counts_, w_.threads,
+        [&](std::uint64_t i, std::span<const Digest> keys) {
+          const std::uint64_t s = i / parts_, part = i % parts_;
+          const auto inside = [&](const KnownNegative& x) { return Digest{x.key.lo, x.key.hi * parts_}; };
+          std::vector<Digest> others;
+          for (std::uint64_t j = 0; j < chosen_[s]; ++j)
+            if (part_of(left_[s][j]) == part) others.push_back(inside(left_[s][j]));
+          RibbonShard<width> shard(f_.exact_.place(i));
+          while (!shard.build(keys, others, first_seed(~i))) {
+            retried_ += shard.tries();
+            if (others.empty()) return void(++failed_);
+            others.resize(others.size() - divide_up(others.size(), 4));  // no seed of all: without the cheapest, then
+          }
+          retried_ += shard.tries() - 1;
+          f_.exact_.put(i, shard.blocks());
+          seeds[i] = static_cast<std::uint8_t>(shard.seed());
+          for (const KnownNegative& x : left_[s])
+            if (part_of(x) == part && shard.accepts(inside(x))) still[i].push_back(x);
+          done.one_more();
+        },
+        SplitBoth{});
     for (std::uint64_t i = 0; i < seeds.size(); ++i) f_.exact_.set_seed(i, seeds[i]);
     left_ = std::move(still);
   }

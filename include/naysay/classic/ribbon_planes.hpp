@@ -1,6 +1,7 @@
 // RibbonPlanes: the solved shards of a ribbon, and the question. Plain and taught ribbons share it.
 //
-//   hi * shards --> shard, rest     shard --table--> first slot, slots, seed     lo, rest, seed --> start, w coefficients,
+//   hi * shards --> shard, rest     shard --table--> first slot, slots, seed     lo, rest, seed --> start, w
+//   coefficients,
 //                                                                                                    bits
 //   block           0                 1                 2
 //           +-----+-----+---  +-----+-----+---  +-----+-----+---    64 slots of plane 0, the same 64 of plane 1, ...
@@ -11,8 +12,8 @@
 // once: eight in one AVX-512 vector, with a vector popcount.
 //
 // Fractions of a bit: the first `rich` shards have planes + 1 planes, the others have `planes` of them. Shards follow
-// each other without gaps, only the first poor shard starts a new block, and at a cache line: 8 planes fill one. Block q
-// begins at word q * (planes + 1) if it is one of the rich_blocks, and else at poor + q * planes.
+// each other without gaps, only the first poor shard starts a new block, and at a cache line: 8 planes fill one. Block
+// q begins at word q * (planes + 1) if it is one of the rich_blocks, and else at poor + q * planes.
 //
 // The table has one u32 a shard, and one more for the end of the last:
 //
@@ -196,8 +197,8 @@ inline bool test_avx512(const RibbonProbe& p) noexcept {
   const __m512i shift = everywhere(p.shift), near = everywhere(p.coefficients[0]), far = everywhere(p.coefficients[1]);
   const auto wrong = [&](unsigned first) __attribute__((always_inline, target(NAYSAY_AVX512))) {
     const std::uint32_t lanes = _bzhi_u32(0xff, p.planes - first);
-    const std::uint32_t odd = odd512(
-        products512<w>(p.block + first, p.planes, last + first, static_cast<__mmask8>(lanes), shift, near, far));
+    const std::uint32_t odd =
+        odd512(products512<w>(p.block + first, p.planes, last + first, static_cast<__mmask8>(lanes), shift, near, far));
     return (odd ^ (p.bits >> first)) & lanes;
   };
   std::uint32_t any = wrong(0);
@@ -261,13 +262,13 @@ struct alignas(64) EightProbes {
   NAYSAY_TARGET(NAYSAY_AVX512)
   [[gnu::always_inline]] std::uint64_t wrong(unsigned first, std::uint32_t lanes) const noexcept {
     const auto some = static_cast<__mmask8>(all_lanes ? 0xff : lanes);
-    const auto odd = [&](unsigned i) __attribute__((always_inline, target(NAYSAY_AVX512))) -> __mmask16 {
+    const auto odd = [&](unsigned i) __attribute__((always_inline, target(NAYSAY_AVX512)))->__mmask16 {
       return odd512(products512<w>(block[i] + first, planes[i], last[i] + first, some, everywhere(shift[i]),
                                    everywhere(coefficients[0][i]), everywhere(coefficients[w / 64 - 1][i])));
     };
-    const std::uint64_t found = _mm512_kunpackd(
-        _mm512_kunpackw(_mm512_kunpackb(odd(7), odd(6)), _mm512_kunpackb(odd(5), odd(4))),
-        _mm512_kunpackw(_mm512_kunpackb(odd(3), odd(2)), _mm512_kunpackb(odd(1), odd(0))));
+    const std::uint64_t found =
+        _mm512_kunpackd(_mm512_kunpackw(_mm512_kunpackb(odd(7), odd(6)), _mm512_kunpackb(odd(5), odd(4))),
+                        _mm512_kunpackw(_mm512_kunpackb(odd(3), odd(2)), _mm512_kunpackb(odd(1), odd(0))));
     const std::uint64_t wanted = low_bytes(load(bits) >> first);
     if constexpr (all_lanes) return found ^ wanted;
     constexpr Lanes kZero = {};
@@ -302,7 +303,7 @@ bool test(const RibbonProbe& p) noexcept {
 
 class RibbonPlanes {
  public:
-  static constexpr unsigned kMaxPlanes = 32;  // the bits of an equation
+  static constexpr unsigned kMaxPlanes = 32;                          // the bits of an equation
   static constexpr std::uint32_t kMaxSlots = std::uint32_t{1} << 17;  // of a shard; more is no shard of hashed keys
 
   // One shard's piece of the words.
@@ -494,8 +495,7 @@ class RibbonPlanes {
       const std::uint64_t first = slot / 64, last = (slot + slots - 1) / 64;
       const bool is_rich = s < rich_;
       if (is_rich != (first < rich_blocks_) || is_rich != (last < rich_blocks_)) return refuse();
-      if (poor_ + (last + 1) * planes_ + (rich_blocks_ != 0) > words_.size())
-        return refuse();
+      if (poor_ + (last + 1) * planes_ + (rich_blocks_ != 0) > words_.size()) return refuse();
     }
     return Ok{};
   }
@@ -512,7 +512,8 @@ class RibbonPlanes {
     return static_cast<std::uint32_t>(all / std::max<std::uint64_t>(1, sizes.size()));
   }
 
-  // Before block 0 of the poor ones, if there were one: what the planes that they lack would take, and up to a cache line.
+  // Before block 0 of the poor ones, if there were one: what the planes that they lack would take, and up to a cache
+  // line.
   static std::uint64_t poor_words(std::uint64_t rich_blocks) noexcept {
     return divide_up(rich_blocks, kCacheLine / 8) * (kCacheLine / 8);
   }
@@ -550,8 +551,7 @@ class RibbonPlanes {
     const std::uint64_t slot = begin + e.start, q = slot >> 6;
     const bool is_rich = q < rich_blocks_;
     const std::uint64_t planes = planes_ + is_rich;
-    return probe_of(words_.data() + q * planes + (is_rich ? 0 : poor_), e, slot,
-                    static_cast<std::uint32_t>(planes));
+    return probe_of(words_.data() + q * planes + (is_rich ? 0 : poor_), e, slot, static_cast<std::uint32_t>(planes));
   }
 
 #if NAYSAY_X86
@@ -661,8 +661,7 @@ class RibbonPlanes {
         for (unsigned first = 8; !eight_planes && first < most; first += 8)
           wrong |= eight.template wrong<false>(first, _bzhi_u32(0xff, most - first));
         const __m128i yes = _mm_cmpeq_epi8(_mm_cvtsi64_si128(static_cast<long long>(wrong)), _mm_setzero_si128());
-        _mm_storel_epi64(reinterpret_cast<__m128i*>(out + 8 * (i - 1 - kEights)),
-                         _mm_and_si128(yes, _mm_set1_epi8(1)));
+        _mm_storel_epi64(reinterpret_cast<__m128i*>(out + 8 * (i - 1 - kEights)), _mm_and_si128(yes, _mm_set1_epi8(1)));
       }
       if (i < eights) split_eight<w>(keys.data() + 8 * i, ring[i % (kEights + 1)]);
       if (i > 0 && i <= eights) {

@@ -45,11 +45,16 @@ struct Report {
   void add(std::string_view name, double value) { lines.push_back({std::string(name), value}); }
 };
 
+struct NegativeSource;  // core/negatives.hpp
+
 // A view of what a filter is built from. Use it during build; never keep it.
 struct Workload {
   std::span<const Digest> keys = {};       // in any order; a key may come more than once
   std::span<const Digest> negatives = {};  // known negatives; one that is also a key is treated as a key
   std::span<const float> costs = {};       // of the negatives, finite and >= 0; empty: each costs 1
+
+  // Known negatives that are too many to hold, for filters that claim streams_negatives; then negatives is empty.
+  const NegativeSource* source = nullptr;
 
   // The keys' own bytes, parallel to keys and negatives; filled only for filters that claim reads_bytes.
   std::span<const std::string_view> key_bytes = {};
@@ -76,6 +81,7 @@ struct Workload {
 struct Claims {
   std::string_view about = {};      // one sentence for a newcomer who has to choose
   bool uses_negatives = false;      // build looks at Workload::negatives
+  bool streams_negatives = false;   // build can read them from Workload::source
   bool exact_on_negatives = false;  // at its default budget and one negative per key, no known negative is accepted
   bool reads_bytes = false;         // build and queries need the key's bytes, not only its digest
   bool adapts_with_churn = false;   // adapt works as keys leave and others come, not at once

@@ -17,7 +17,7 @@
 // Promises   body(shard, words) is called exactly once for every shard, empty ones included; words belongs to body and
 //            may be reordered; each shard's keys come in the order of the input, for any number of threads.
 // Cost       8 bytes of scratch (split both: 16) per key of the largest group: all keys at once up to kGroupKeys, a
-//            quarter of them beyond, which is a few sequential passes over the digests and 2 (4) bytes a key.
+//            quarter (an eighth) of them beyond: a few sequential passes over the digests, and 2 bytes a key.
 #pragma once
 
 #include <algorithm>
@@ -105,13 +105,16 @@ class GatheredShards {
   std::uint64_t size_ = 0, first_ = 0;
 };
 
-// Calls body(shard, words), the words a std::span of what SplitBy makes of a key. Requires counts = shard_counts(keys, counts.size(), split).
+// Calls body(shard, words), the words a std::span of what SplitBy makes of a key. Requires counts = shard_counts(keys,
+// counts.size(), split).
 template <class Body, class SplitBy = SplitByHi>
 void for_each_shard(std::span<const Digest> keys, std::span<const std::uint64_t> counts, unsigned threads, Body&& body,
                     SplitBy split = {}) {
   const std::uint64_t shards = counts.size();
-  const std::uint64_t limit = std::max<std::uint64_t>(kGroupKeys, divide_up(keys.size(), kGroups));
-  GatheredShards<decltype(split(Digest{}, 1).word)> group;
+  using Word = decltype(split(Digest{}, 1).word);
+  const std::uint64_t groups = kGroups * (sizeof(Word) / sizeof(std::uint64_t));
+  const std::uint64_t limit = std::max<std::uint64_t>(kGroupKeys, divide_up(keys.size(), groups));
+  GatheredShards<Word> group;
   for (std::uint64_t first = 0; first < shards;) {
     std::uint64_t last = first, total = 0;
     while (last < shards && (last == first || total + counts[last] <= limit)) total += counts[last++];

@@ -29,45 +29,25 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <vector>
 
+#include "naysay/core/negatives.hpp"
 #include "naysay/theory/ribbon_sizes.hpp"
 
 namespace naysay::teach {
 
-// How much of the cost the cheaper negatives hold. Costs are sorted into classes of 1/256 of their binary order, so a
-// billion of them take a megabyte while they are counted, and as much as there are different ones afterwards.
+// How much of the cost the cheaper negatives hold.
 class CostCurve {
  public:
-  class Counter {
-   public:
-    Counter() : counts_(kClasses), sums_(kClasses) {}
-    // Requires cost >= 0 and finite.
-    void add(float cost) noexcept {
-      const std::uint32_t c = std::bit_cast<std::uint32_t>(cost + 0.0f) >> kShift;
-      ++counts_[c];
-      sums_[c] += cost;
-    }
-
-   private:
-    friend class CostCurve;
-    static constexpr unsigned kShift = 15;  // 8 bits of exponent and 8 of mantissa are left
-    static constexpr std::uint32_t kClasses = std::uint32_t{1} << 16;
-
-    std::vector<std::uint64_t> counts_;
-    std::vector<double> sums_;
-  };
-
   CostCurve() = default;
-  explicit CostCurve(const Counter& counter) {
+  explicit CostCurve(const CostCounts& costs) {
     double rank = 0, cost = 0;
-    for (std::uint32_t c = Counter::kClasses; c-- > 0;) {
-      if (counter.counts_[c] == 0) continue;
-      rank += static_cast<double>(counter.counts_[c]);
-      cost += counter.sums_[c];
+    for (std::size_t c = costs.classes().size(); c-- > 0;) {
+      if (costs.classes()[c].count == 0) continue;
+      rank += static_cast<double>(costs.classes()[c].count);
+      cost += costs.classes()[c].cost;
       points_.push_back({rank, cost});
     }
   }
@@ -189,8 +169,9 @@ inline Plan exact(const Task& task, const CostCurve& costs, unsigned width, doub
   const double slots = sizes.slots_per_key(), table = sizes.table_bits_per_key();
   const double lambda = costs.count() / task.keys;
   Plan plan{.width = width, .exact = true, .planes = planes};
-  // Two headers, two tables of one line, and blocks of 64 slots rounded up: what small filters notice.
-  const double fixed = 2 * (256 + 96) + 64 * (planes + 2);
+  // What small filters notice: two headers and tables, one shard more than the average says, blocks of 64 slots and a
+  // cache line rounded up.
+  const double fixed = 2 * 448 + 8 * (planes + 1) + 64 * (planes + 2) + 512;
   const double left = task.bits_per_key - fixed / task.keys - (planes > 0 ? sizes.bits_per_key(planes) : 0);
   const double equations = left / (slots + table);
   plan.exact_slots = equations - 1;
@@ -247,7 +228,7 @@ inline Plan plan(const Task& task, const CostCurve& costs) {
                part = all > 0 ? std::min(1.0, group_size(task.keys, costs.count()) / all) : 0;
   const double survivors = plan.exact ? detail::Mixed(plan.planes).mean([](double p) { return std::exp2(-p); }) : 0;
   plan.build_bytes =
-      part * (8 * task.keys + 1.5 * kNegativeBytes * costs.count()) + 1.5 * kNegativeBytes * survivors * costs.count();
+      part * (16 * task.keys + 1.1 * kNegativeBytes * costs.count()) + 1.5 * kNegativeBytes * survivors * costs.count();
   return plan;
 }
 

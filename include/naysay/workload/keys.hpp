@@ -22,6 +22,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -89,6 +90,11 @@ struct Negatives {
 };
 
 Result<Negatives> read_negatives(const KeyFile& file, const Hasher& hasher, const Progress& progress = {});
+
+// Calls take for one negative after the other, and holds none. Stops at the first error of take.
+using TakeNegative = std::function<Result<Ok>(Digest negative, float cost)>;
+Result<Ok> for_each_negative(const KeyFile& file, const Hasher& hasher, const Progress& progress,
+                             const TakeNegative& take);
 
 // A line of a file of negatives, taken apart. The message of an error does not name the file.
 struct CostedKey {
