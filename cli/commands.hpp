@@ -17,6 +17,7 @@ void add_filters(CLI::App& app, int& exit_code);
 void add_generate(CLI::App& app, int& exit_code);
 void add_compare(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);
+void add_report(CLI::App& app, int& exit_code);
 void add_demo(CLI::App& app, int& exit_code);
 
 }  // namespace naysay::cli

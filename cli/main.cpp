@@ -36,6 +36,7 @@ int main(int argc, char** argv) {
   cli::add_generate(app, exit_code);
   cli::add_compare(app, exit_code);
   cli::add_bench(app, exit_code);
+  cli::add_report(app, exit_code);
   cli::add_demo(app, exit_code);
   try {
     app.parse(argc, argv);

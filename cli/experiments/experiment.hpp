@@ -1,0 +1,152 @@
+// Experiment: a figure as data. It says what is built, on which keys, what is drawn, and what was published; how a
+// measurement is made stands once, in kinds.cpp, for all of them.
+//
+//   Experiment "habf-fig10"
+//     Panel a   kind: rates   setup: blocklist, costs equal     x: MB of the filter   y: wfpr
+//       Series   bloom, habf, taught-ribbon, ...               a curve each
+//       Published   HABF at 1.5 MB: 0.36 %                      drawn beside ours; a deviation needs a reason
+//     Panel c   ...
+//
+// Every (panel, series, x) is one measurement and one line of the results; a kind that follows a filter through time
+// (churn, life, shift) makes a whole curve, and that is one measurement too.
+//
+// Sizes: `paper` takes as many keys as the paper. `quick` takes quick_scale of them and the same bits for each, so that
+// rates stay comparable; x keeps the paper's unit.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "naysay/core/archive.hpp"
+
+namespace naysay::cli {
+
+enum class Size : std::uint8_t { quick, paper };
+
+// Where keys come from. `blocklist` is real if the user has the files, and else made-up URLs.
+enum class Data : std::uint8_t { blocklist, ycsb, integers };
+
+inline constexpr double kRealCosts = -1;  // as a skew: what the file of negatives says; without one, Zipf 1
+
+struct Setup {
+  Data data = Data::integers;
+  double keys = 1'000'000;
+  double negatives = 1'000'000;
+  double skew = 0;            // of the negatives' costs (Zipf), or kRealCosts
+  int shuffles = 1;           // of the costs over the negatives: the mean over so many is taken
+  double told = 1;            // the part of the negatives, costliest first, that a filter is told of
+  double quick_scale = 0.1;   // of keys and negatives
+  double churn = 0.02;        // of the keys that leave and come in a round
+  double read_us = 0;         // a random read from the store behind the filter; 0: one is made and measured
+  const char* beside = "bloom";  // the filter whose times are the unit
+};
+
+// What one value on the x axis says.
+enum class Sets : std::uint8_t {
+  mebibytes,          // 2^20 bytes of the filter, for as many keys as the paper has
+  bits_per_key,
+  param,              // the filter's parameter Axis::param
+  skew,
+  keys,
+  negatives_per_key,
+  present_share,      // the part of the queries that is about keys
+  threads,
+  time,               // whatever the kind counts: rounds, queries, how far the traffic has moved
+  nothing             // one point for each series
+};
+
+struct Axis {
+  const char* label = "";
+  Sets sets = Sets::nothing;
+  const char* param = "";  // if it sets one
+  bool log = false;
+  std::vector<double> quick = {};
+  std::vector<double> paper = {};  // empty: as quick
+};
+
+// A filter with parameters. Beside the filter's own, these are understood:
+//   encode, listed ... = "5 %"   that part of the number of negatives
+//   for_fpr = "0.01"             the parameters that the filter itself takes for that rate
+struct Series {
+  const char* name = "";
+  const char* filter = "";
+  std::vector<Param> params = {};
+  bool siphash = false;     // keys are digested with SipHash instead of XXH3
+  bool told_again = false;  // churn: it is told of its errors on costly negatives after every round
+};
+
+struct Metric {
+  const char* name = "";   // in the results: wfpr, build_ns, ...
+  const char* label = "";  // for people
+};
+
+enum class Relation : std::uint8_t { is, at_most, at_least };
+
+inline constexpr double kEverywhere = std::numeric_limits<double>::infinity();
+
+// A point that a paper gives in its text.
+struct Published {
+  const char* curve = "";   // the paper's name for it
+  double x = kEverywhere;   // kEverywhere: a level
+  double y = 0;
+  const char* series = "";  // ours to compare it with; empty: we have none
+  const char* why = "";     // one sentence: why ours is more than 20 % away
+  Relation relation = Relation::is;
+  const char* metric = "";  // empty: the panel's first
+};
+
+enum class Kind : std::uint8_t { rates, times, churn, shift, disk, life };
+
+// How y is written.
+enum class Unit : std::uint8_t { rate, nanoseconds, bits, bytes, ratio, seconds };
+
+struct Panel {
+  const char* id = "";
+  const char* title = "";
+  Kind kind = Kind::rates;
+  Setup setup = {};
+  Axis x = {};
+  std::vector<Metric> ys = {};
+  std::vector<Metric> also = {};  // in the table only
+  Unit unit = Unit::rate;
+  bool y_log = true;
+  bool bars = false;              // a group of bars for each series instead of curves over x
+  const char* over = "";          // y is divided by this series' y at the same x
+  const char* from = "";          // shows the measurements of another panel of the experiment
+  std::vector<Series> series = {};
+  std::vector<Published> published = {};
+  const char* advice = "";
+};
+
+struct Experiment {
+  const char* name = "";
+  const char* title = "";
+  const char* source = "";
+  const char* about = "";
+  std::vector<Panel> panels = {};
+};
+
+// All of them, in the order in which they are listed.
+std::span<const Experiment> experiments();
+const Experiment* find_experiment(std::string_view name);
+
+// The files of this folder, one for each source.
+void add_habf_figures(std::vector<Experiment>& to);
+void add_seesaw_figures(std::vector<Experiment>& to);
+void add_stacked_figures(std::vector<Experiment>& to);
+void add_variable_hash_figures(std::vector<Experiment>& to);
+void add_our_own(std::vector<Experiment>& to);
+
+// The panel whose measurements this one shows: itself, or another one.
+const Panel& measured_panel(const Experiment& e, const Panel& p);
+std::span<const double> x_values(const Axis& axis, Size size);
+
+inline constexpr const char* kSizeNames[] = {"quick", "paper"};
+inline constexpr const char* kDataNames[] = {"blocklist", "ycsb", "integers"};
+inline constexpr const char* kKindNames[] = {"rates", "times", "churn", "shift", "disk", "life"};
+
+}  // namespace naysay::cli

@@ -1,0 +1,30 @@
+// Figures: lines of results become what people look at: curves, published points, tables, deviations with their reasons.
+//
+//   lines --figures()--> {"figures": [{"name", "title", "source", "about", "panels": [{"curves", "published", "table",
+//                                                                                      "deviations", "advice"}]}]}
+//
+// The page draws this and works out nothing; the text tables of naysay bench come from the same numbers.
+//
+// A published point that ours misses by more than 20 % is a deviation. Its reason stands with the experiment; one
+// without a reason is marked, so that nobody can overlook it.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "experiments/experiment.hpp"
+
+namespace naysay::cli {
+
+// Only experiments that have lines. Where a point was measured more than once the last line counts; where there are
+// lines of both sizes, those of the paper's size.
+nlohmann::ordered_json figures(const std::vector<nlohmann::ordered_json>& lines);
+
+// One experiment's panels as text, from the same.
+std::string text_of(const nlohmann::ordered_json& figure);
+
+// y as people read it: "0.36 %", "48 ns", ...
+std::string y_text(double y, Unit unit);
+
+}  // namespace naysay::cli

@@ -1,0 +1,368 @@
+// The figures of "Hash Adaptive Bloom Filter", Xie et al., ICDE 2021, and the points that its text gives.
+#include "experiments/experiment.hpp"
+
+namespace naysay::cli {
+
+namespace {
+
+// V-C: the sizes of the two sets.
+constexpr Setup kShalla = {.data = Data::blocklist, .keys = 1'491'178, .negatives = 1'435'527};
+constexpr Setup kYcsb = {.data = Data::ycsb, .keys = 12'500'611, .negatives = 11'574'201, .quick_scale = 0.02};
+constexpr const char* kShallaBits = "8.438";  // 1.5 * 2^20 bytes
+constexpr const char* kYcsbBits = "10.066";   // 15 * 2^20 bytes
+
+constexpr Setup zipf(Setup s, double skew, int shuffles) {
+  s.skew = skew;
+  s.shuffles = shuffles;
+  return s;
+}
+
+const Axis kShallaSpace = {"MiB", Sets::mebibytes, "", false, {1.25, 1.5, 2, 2.5, 3.25}, {}};
+const Axis kYcsbSpace = {"MiB", Sets::mebibytes, "", false, {12.5, 15, 20, 25, 32.5}, {}};
+
+std::vector<Series> contestants() {
+  return {{"bloom", "bloom"},
+          {"xor", "xor"},
+          {"weighted-bloom", "weighted-bloom"},
+          {"habf", "habf"},
+          {"f-habf", "f-habf"},
+          {"ribbon", "ribbon", {{"width", "128"}}},
+          {"stacked-bloom", "stacked-bloom"},
+          {"taught-ribbon", "taught-ribbon"}};
+}
+
+std::vector<Series> at_bits(std::vector<Series> list, const char* bits) {
+  for (Series& s : list) s.params.push_back({"bits_per_key", bits});
+  return list;
+}
+
+constexpr const char* kLuck =
+    "With Zipf costs one negative of over a million carries a fourteenth of all cost, so the mean of ten shuffles of a "
+    "filter that does not know the costs is a matter of luck; its expectation is the rate of equal costs.";
+constexpr const char* kFew =
+    "So few negatives are accepted that one more or less decides, and with Zipf costs which one.";
+constexpr const char* kSteps =
+    "Our Bloom filter takes the best k at every budget, which the text does not say of theirs; the rate is what theory "
+    "gives for this space.";
+constexpr const char* kDigest =
+    "Our keys are digested once, before the clock starts, and every further function is one multiplication; the paper's "
+    "hash the string anew with a function of its own each time, on another machine.";
+constexpr const char* kHeld =
+    "We hold digests of 16 bytes and flat arrays where the paper holds strings and pointers.";
+
+}  // namespace
+
+void add_habf_figures(std::vector<Experiment>& to) {
+  const std::vector<Metric> wfpr = {{"wfpr", "weighted FPR"}};
+  const std::vector<Metric> known = {{"known_fpr", "measured"}, {"bound", "bound"}};
+
+  to.push_back(
+      {.name = "habf-fig8",
+       .title = "HABF errs less often than its theory allows",
+       .source = "HABF, Fig. 8",
+       .about = "The bound of Eq. 19 with the second look of Eq. 2, and the known negatives that are really accepted. The "
+                "paper says only that the bound is always above; so it is here if the dashed curve lies on top.",
+       .panels = {
+           {.id = "a",
+            .title = "Number of hash functions, 10 bits a key in the Bloom part",
+            .setup = kShalla,
+            .x = {"hash functions k", Sets::param, "k", false, {2, 3, 4, 5, 6, 7, 8, 9, 10}, {}},
+            .ys = known,
+            .series = {{"habf", "habf", {{"bits_per_key", "12.5"}, {"cell_bits", "5"}}}},
+            .advice = "Few functions (3 to 5) leave most room to move keys: take k = 3 unless you have a reason."},
+           {.id = "b",
+            .title = "Bits a key, 4 hash functions",
+            .setup = kShalla,
+            .x = {"bits a key", Sets::bits_per_key, "", false, {5, 6, 8, 10, 12, 13}, {}},
+            .ys = known,
+            .series = {{"habf", "habf", {{"k", "4"}, {"cell_bits", "5"}}}},
+            .advice = "The bound is good enough to plan with from about 8 bits a key on."}}});
+
+  to.push_back(
+      {.name = "habf-fig9",
+       .title = "HABF's parameters",
+       .source = "HABF, Fig. 9",
+       .about = "2 MiB and equal costs. The paper finds the best space ratio at 0.25, the best k at 3 to 5, the best cell "
+                "at 4 bits; it gives no numbers.",
+       .panels = {
+           {.id = "a",
+            .title = "Space of the HashExpressor for each bit of the Bloom filter",
+            .setup = kShalla,
+            .x = {"space ratio", Sets::param, "space_ratio", false, {0, 0.05, 0.1, 0.25, 0.4, 0.6, 0.8, 1}, {}},
+            .ys = wfpr,
+            .series = {{"habf", "habf", {{"bits_per_key", "11.251"}}}, {"f-habf", "f-habf", {{"bits_per_key", "11.251"}}}},
+            .advice = "The valley around 0.25 is wide: the paper's default is safe."},
+           {.id = "a, k",
+            .title = "Number of hash functions",
+            .setup = kShalla,
+            .x = {"hash functions k", Sets::param, "k", false, {2, 3, 4, 5, 6}, {}},
+            .ys = wfpr,
+            .series = {{"habf", "habf", {{"bits_per_key", "11.251"}}}, {"f-habf", "f-habf", {{"bits_per_key", "11.251"}}}},
+            .advice = "3 to 5 functions; more leave too few others of the family to move to."},
+           {.id = "b",
+            .title = "Bits of a cell",
+            .setup = kShalla,
+            .x = kShallaSpace,
+            .ys = wfpr,
+            .series = {{"3 bits", "habf", {{"cell_bits", "3"}, {"k", "2"}}},
+                       {"4 bits", "habf", {{"cell_bits", "4"}}},
+                       {"5 bits", "habf", {{"cell_bits", "5"}}}},
+            .advice = "4 bits, seven functions: with 3 bits there are only three functions, so k must be 2."}}});
+
+  to.push_back(
+      {.name = "habf-fig10",
+       .title = "Weighted FPR over space, costs equal",
+       .source = "HABF, Fig. 10",
+       .about = "All negatives are known and cost the same. Learned filters (LBF, Ada-BF, SLBF) are not part of this build; "
+                "their published points are drawn.",
+       .panels = {
+           {.id = "a",
+            .title = "Blocklist of the size of Shalla's",
+            .setup = kShalla,
+            .x = kShallaSpace,
+            .ys = wfpr,
+            .also = {{"fpr", "strangers"}, {"bits_per_key", "bits a key"}},
+            .series = contestants(),
+            .published = {{"BF", 1.5, 0.0173, "bloom"},
+                          {"Xor", 1.5, 0.0156, "xor"},
+                          {"HABF", 1.5, 0.0036, "habf", "With a tenth of the keys luck moves our HABF by a few percent; at "
+                                                        "the paper's size it is closer."},
+                          {"f-HABF", 1.5, 0.0055, "f-habf", "Our f-HABF takes its functions from the remixed digest and "
+                                                            "loses less to the missing Gamma than the paper's."},
+                          {"LBF", 1.5, 0.0054},
+                          {"Ada-BF", 1.5, 0.0051},
+                          {"SLBF", 1.5, 0.0044}},
+            .advice = "If every query will be about known negatives take taught-ribbon: it accepts none of them. HABF pays "
+                      "for its few errors with strangers, of which it accepts more than a Bloom filter does (see the table)."},
+           {.id = "c",
+            .title = "YCSB keys",
+            .setup = kYcsb,
+            .x = kYcsbSpace,
+            .ys = wfpr,
+            .also = {{"fpr", "strangers"}, {"bits_per_key", "bits a key"}},
+            .series = contestants(),
+            .published = {{"HABF", 12.5, 3.46e-3, "habf", "Luck of the draw at a fiftieth of the paper's keys."},
+                          {"HABF", 32.5, 3.63e-6, "habf", kFew},
+                          {"BF", 12.5, 1.78e-2, "bloom"},
+                          {"BF", 32.5, 2.83e-5, "bloom", kFew},
+                          {"Xor", 12.5, 1.57e-2, "xor"},
+                          {"Xor", 32.5, 1.59e-5, "xor", kFew},
+                          {"LBF", 12.5, 7.04e-3},
+                          {"LBF", 32.5, 1.08e-4},
+                          {"Ada-BF", 12.5, 3.13e-2},
+                          {"Ada-BF", 32.5, 1.42e-4},
+                          {"SLBF", 12.5, 6.81e-3},
+                          {"SLBF", 32.5, 1.72e-5}},
+            .advice = "What a key says does not matter to hash-based filters: the curves are those of the blocklist."}}});
+
+  to.push_back(
+      {.name = "habf-fig11",
+       .title = "Weighted FPR over space, Zipf costs",
+       .source = "HABF, Fig. 11",
+       .about = "Costs follow Zipf's law with skewness 1 and are shuffled over the negatives; the mean over ten shuffles.",
+       .panels = {
+           {.id = "a",
+            .title = "Blocklist of the size of Shalla's",
+            .setup = zipf(kShalla, 1, 10),
+            .x = kShallaSpace,
+            .ys = wfpr,
+            .also = {{"fpr", "strangers"}},
+            .series = contestants(),
+            .published = {{"HABF", 1.25, 8.67e-3, "habf", kLuck},
+                          {"HABF", 3.25, 2.56e-6, "habf", kFew},
+                          {"f-HABF", 1.25, 1.37e-2, "f-habf", "The authors' own f-HABF gives 2.5e-2 here in our hands, mean of "
+                                                              "ten shuffles: the published point was a lucky one."},
+                          {"f-HABF", 3.25, 3.86e-6, "f-habf", kFew},
+                          {"BF", 1.25, 2.81e-2, "bloom", kLuck},
+                          {"BF", 3.25, 7.49e-5, "bloom", kLuck},
+                          {"Xor", 1.25, 2.67e-2, "xor", kLuck},
+                          {"Xor", 3.25, 2.74e-5, "xor", kLuck},
+                          {"WBF", 1.25, 1.83e-2, "weighted-bloom", "The list of costs that a weighted Bloom filter needs for a "
+                                                                   "query counts as its space here; the paper's does not."},
+                          {"WBF", 3.25, 8.81e-5, "weighted-bloom", "Ours lists only the negatives whose cost pays for their "
+                                                                   "place in the list; the paper lists all, for free."},
+                          {"LBF", 1.25, 9.78e-3},
+                          {"LBF", 3.25, 2.3e-4},
+                          {"Ada-BF", 1.25, 1.72e-2},
+                          {"Ada-BF", 3.25, 2.13e-5},
+                          {"SLBF", 1.25, 8.81e-3},
+                          {"SLBF", 3.25, 4.05e-5}},
+            .advice = "Uneven costs help everybody who may choose: taught-ribbon refuses all known negatives at any of these "
+                      "sizes, stacked-bloom comes next for large ones."},
+           {.id = "c",
+            .title = "YCSB keys",
+            .setup = zipf(kYcsb, 1, 10),
+            .x = kYcsbSpace,
+            .ys = wfpr,
+            .also = {{"fpr", "strangers"}},
+            .series = contestants(),
+            .published = {{"HABF", 12.5, 1.99e-3, "habf", kLuck},
+                          {"HABF", 32.5, 1.97e-6, "habf", kFew},
+                          {"best of the others", 12.5, 5.80e-3},
+                          {"best of the others", 32.5, 5.14e-6}},
+            .advice = "As on the blocklist."}}});
+
+  const std::vector<Series> timed = {{"bloom", "bloom"},         {"xor", "xor"},       {"weighted-bloom", "weighted-bloom"},
+                                     {"habf", "habf"},           {"f-habf", "f-habf"}, {"ribbon", "ribbon"},
+                                     {"taught-ribbon", "taught-ribbon"}};
+  const std::vector<Metric> build = {{"build_ns", "build, ns a key"}}, query = {{"query_ns", "query, ns"}};
+  to.push_back(
+      {.name = "habf-fig12",
+       .title = "Time to build and to ask",
+       .source = "HABF, Fig. 12",
+       .about = "Half of the queries are about keys, half about others. Times depend on the machine: the column over Bloom is "
+                "what compares.",
+       .panels = {
+           {.id = "a",
+            .title = "Build, blocklist, 1.5 MiB",
+            .kind = Kind::times,
+            .setup = zipf(kShalla, 1, 1),
+            .ys = build,
+            .also = {{"build_over", "over bloom"}, {"bits_per_key", "bits a key"}},
+            .unit = Unit::nanoseconds,
+            .bars = true,
+            .series = at_bits(timed, kShallaBits),
+            .published = {{"HABF", kEverywhere, 1411, "habf", kDigest},
+                          {"f-HABF", kEverywhere, 205, "f-habf", kDigest},
+                          {"BF", kEverywhere, 68, "bloom", kDigest},
+                          {"Xor", kEverywhere, 158, "xor", kDigest},
+                          {"WBF", kEverywhere, 245, "weighted-bloom", kDigest},
+                          {"LBF", kEverywhere, 36430},
+                          {"Ada-BF", kEverywhere, 38743},
+                          {"SLBF", kEverywhere, 32470},
+                          {"LBF (GPU)", kEverywhere, 25686},
+                          {"Ada-BF (GPU)", kEverywhere, 24123},
+                          {"SLBF (GPU)", kEverywhere, 20728}},
+            .advice = "Filters that look at negatives take several times as long to build as those that do not; if you build "
+                      "often, weigh that against the errors saved."},
+           {.id = "b",
+            .title = "Build, YCSB, 15 MiB",
+            .kind = Kind::times,
+            .setup = zipf(kYcsb, 1, 1),
+            .ys = build,
+            .also = {{"build_over", "over bloom"}, {"bits_per_key", "bits a key"}},
+            .unit = Unit::nanoseconds,
+            .bars = true,
+            .series = at_bits(timed, kYcsbBits),
+            .published = {{"HABF", kEverywhere, 1480, "habf", kDigest},
+                          {"f-HABF", kEverywhere, 193, "f-habf", kDigest},
+                          {"BF", kEverywhere, 84, "bloom", kDigest},
+                          {"Xor", kEverywhere, 188, "xor", kDigest},
+                          {"WBF", kEverywhere, 325, "weighted-bloom", kDigest},
+                          {"LBF (GPU)", kEverywhere, 11636},
+                          {"Ada-BF (GPU)", kEverywhere, 11730},
+                          {"SLBF (GPU)", kEverywhere, 12300}},
+            .advice = "The cost of a key stays the same as the set grows, until it leaves the cache."},
+           {.id = "c",
+            .title = "Query, blocklist",
+            .kind = Kind::times,
+            .ys = query,
+            .also = {{"query_over", "over bloom"}, {"batch_absent_ns", "in batches"}},
+            .unit = Unit::nanoseconds,
+            .bars = true,
+            .from = "a",
+            .published = {{"HABF", kEverywhere, 338, "habf", kDigest},
+                          {"f-HABF", kEverywhere, 67, "f-habf", kDigest},
+                          {"BF", kEverywhere, 52, "bloom", kDigest},
+                          {"Xor", kEverywhere, 48, "xor", kDigest}},
+            .advice = "A taught ribbon is asked as a plain ribbon is: what it knows costs no time."},
+           {.id = "d",
+            .title = "Query, YCSB",
+            .kind = Kind::times,
+            .ys = query,
+            .also = {{"query_over", "over bloom"}, {"batch_absent_ns", "in batches"}},
+            .unit = Unit::nanoseconds,
+            .bars = true,
+            .from = "b",
+            .published = {{"HABF", kEverywhere, 336, "habf", kDigest},
+                          {"f-HABF", kEverywhere, 82, "f-habf", kDigest},
+                          {"BF", kEverywhere, 79, "bloom", kDigest},
+                          {"Xor", kEverywhere, 54, "xor", kDigest}},
+            .advice = "Ask in batches when the filter is larger than the cache: the misses then overlap."}}});
+
+  to.push_back(
+      {.name = "habf-fig13",
+       .title = "The more uneven the costs, the more knowing them helps",
+       .source = "HABF, Fig. 13",
+       .about = "1.5 MiB, skewness of the costs from 0 to 3, mean over ten shuffles. At 0 the paper refers to Fig. 10a.",
+       .panels = {{.id = "a",
+                   .title = "Blocklist, 1.5 MiB",
+                   .setup = zipf(kShalla, 0, 10),
+                   .x = {"skewness", Sets::skew, "", false, {0, 0.5, 1, 1.5, 2, 3}, {0, 0.3, 0.6, 0.9, 1.2, 1.5, 2, 2.5, 3}},
+                   .ys = wfpr,
+                   .series = at_bits(contestants(), kShallaBits),
+                   .published = {{"BF", 0, 0.0173, "bloom"},
+                                 {"Xor", 0, 0.0156, "xor"},
+                                 {"HABF", 0, 0.0036, "habf", "With a tenth of the keys luck moves our HABF by a few percent."},
+                                 {"f-HABF", 0, 0.0055, "f-habf", "Our f-HABF takes its functions from the remixed digest and "
+                                                                 "loses less to the missing Gamma than the paper's."}},
+                   .advice = "From skewness 1.5 on a filter that ignores costs is a lottery: its rate is the luck of its "
+                             "costliest negatives."}}});
+
+  to.push_back(
+      {.name = "habf-fig14",
+       .title = "A better hash does not make a Bloom filter know its negatives",
+       .source = "HABF, Fig. 14",
+       .about = "The paper compares three hash functions; here XXH3 and SipHash digest the keys. Its figure has no numbers in "
+                "the text: the curves nearly coincide with equal costs and fluctuate with Zipf costs.",
+       .panels = {{.id = "a",
+                   .title = "YCSB, costs equal",
+                   .setup = kYcsb,
+                   .x = kYcsbSpace,
+                   .ys = wfpr,
+                   .series = {{"bloom, XXH3", "bloom"}, {"bloom, SipHash", "bloom", {}, true}},
+                   .advice = "Take SipHash if somebody may choose keys against you, not for accuracy."},
+                  {.id = "b",
+                   .title = "YCSB, Zipf 1 costs",
+                   .setup = zipf(kYcsb, 1, 1),
+                   .x = kYcsbSpace,
+                   .ys = wfpr,
+                   .series = {{"bloom, XXH3", "bloom"}, {"bloom, SipHash", "bloom", {}, true}},
+                   .advice = "No hash function helps against uneven costs: tell the filter about them."}}});
+
+  const auto memory = [&](const char* id, const char* title, const Setup& setup, const char* bits,
+                          std::vector<Published> published, const char* advice) {
+    return Panel{.id = id,
+                 .title = title,
+                 .kind = Kind::rates,
+                 .setup = setup,
+                 .ys = {{"held_bytes", "bytes a key while building"}},
+                 .also = {{"peak_build_bytes", "of that the build, in all"}},
+                 .unit = Unit::bytes,
+                 .bars = true,
+                 .series = at_bits(timed, bits),
+                 .published = std::move(published),
+                 .advice = advice};
+  };
+  constexpr double kShallaKeys = 1'491'178, kYcsbKeys = 12'500'611;
+  to.push_back(
+      {.name = "habf-fig15",
+       .title = "Memory while building",
+       .source = "HABF, Fig. 15",
+       .about = "All that is held while a filter is built, keys and negatives included, for each key; the paper's gigabytes are "
+                "divided by its number of keys.",
+       .panels = {memory("a", "Blocklist, 1.5 MiB", kShalla, kShallaBits,
+                         {{"HABF", kEverywhere, 0.79e9 / kShallaKeys, "habf", kHeld},
+                          {"f-HABF", kEverywhere, 0.46e9 / kShallaKeys, "f-habf", kHeld},
+                          {"BF", kEverywhere, 0.13e9 / kShallaKeys, "bloom", kHeld},
+                          {"Xor", kEverywhere, 0.20e9 / kShallaKeys, "xor", kHeld},
+                          {"WBF", kEverywhere, 0.58e9 / kShallaKeys, "weighted-bloom", kHeld},
+                          {"LBF", kEverywhere, 2.59e9 / kShallaKeys},
+                          {"Ada-BF", kEverywhere, 2.78e9 / kShallaKeys},
+                          {"SLBF", kEverywhere, 2.68e9 / kShallaKeys},
+                          {"LBF (GPU)", kEverywhere, 3.55e9 / kShallaKeys},
+                          {"Ada-BF (GPU)", kEverywhere, 3.56e9 / kShallaKeys},
+                          {"SLBF (GPU)", kEverywhere, 3.51e9 / kShallaKeys}},
+                         "Plan for 16 bytes a key and 20 a negative; the classics need little more, HABF several times that."),
+                  memory("b", "YCSB, 15 MiB", kYcsb, kYcsbBits,
+                         {{"HABF", kEverywhere, 7.569e9 / kYcsbKeys, "habf", kHeld},
+                          {"f-HABF", kEverywhere, 4.394e9 / kYcsbKeys, "f-habf", kHeld},
+                          {"BF", kEverywhere, 1.23e9 / kYcsbKeys, "bloom", kHeld},
+                          {"Xor", kEverywhere, 1.781e9 / kYcsbKeys, "xor", kHeld},
+                          {"WBF", kEverywhere, 2.708e9 / kYcsbKeys, "weighted-bloom", kHeld},
+                          {"learned, CPU", kEverywhere, 9.88e9 / kYcsbKeys},
+                          {"learned, GPU", kEverywhere, 10.44e9 / kYcsbKeys}},
+                         "As on the blocklist: memory grows with the keys and not faster.")}});
+}
+
+}  // namespace naysay::cli

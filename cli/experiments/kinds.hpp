@@ -1,0 +1,53 @@
+// Kinds: how a measurement is made. A handful of ways, shared by all experiments.
+//
+//   rates   build at x; how much of the negatives, of their cost and of strangers is accepted, and at how many bits
+//   times   build, ask, insert and erase beside another filter in the same rounds; a random read as the floor
+//   churn   keys leave and come, round after round; the weighted rate after each
+//   shift   the traffic moves away from the negatives that a filter was told of
+//   disk    negatives are asked as often as they cost, and every "maybe" reads a block from a file
+//   life    as disk, from the build on, and a filter that can be told of its errors is told
+//
+// A false negative anywhere fails the run.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "experiments/experiment.hpp"
+#include "experiments/sources.hpp"
+#include "naysay/any_filter.hpp"
+
+namespace naysay::cli {
+
+// One measurement to be made.
+struct Job {
+  const Experiment* experiment = nullptr;
+  const Panel* panel = nullptr;
+  const Series* series = nullptr;
+  std::optional<double> x = {};  // none: a whole curve, or a panel without x
+};
+
+// A job with every number worked out.
+struct Plan {
+  const FilterType* type = nullptr;
+  std::vector<Param> params = {};
+  Sources::Wish wish = {};
+  double skew = 0;
+  double present_share = 0;
+  unsigned threads = 1;
+  std::uint64_t seed = 1;
+  Size size = Size::quick;
+};
+
+// All jobs of an experiment whose filters are in this build; the names of those that are not go to `missing`.
+std::vector<Job> jobs_of(const Experiment& e, Size size, std::vector<std::string>& missing);
+Plan plan(const Job& job, Size size, std::uint64_t seed);
+
+// About how much work it is, in keys built: only for telling how long the rest will take.
+double weight(const Job& job, Size size);
+
+// {"values": {...}}, {"curve": [{"x": ..., ...}, ...]}, or {"problem": "..."} if the filter refuses the budget.
+nlohmann::ordered_json measure(const Job& job, const Plan& plan, Sources& sources, const Progress& progress);
+
+}  // namespace naysay::cli

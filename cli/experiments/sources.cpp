@@ -1,0 +1,113 @@
+#include "experiments/sources.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "failure.hpp"
+#include "naysay/workload/generate.hpp"
+#include "naysay/workload/zipf.hpp"
+
+namespace naysay::cli {
+
+namespace {
+
+// Enough to see one false positive in a million; and the ranges of indices that share no key.
+constexpr std::uint64_t kLeastStrangers = 200'000, kMostStrangers = 2'000'000;
+constexpr std::uint64_t kNegativesFrom = std::uint64_t{1} << 40, kStrangersFrom = std::uint64_t{1} << 41,
+                        kNewcomersFrom = std::uint64_t{1} << 42;
+
+}  // namespace
+
+Hasher Sources::hasher(bool siphash) const {
+  Hasher h{.seed = seed_};
+  if (siphash) h.id = HashId::siphash;
+  return h;
+}
+
+Sources::Files Sources::find_files() const {
+  namespace fs = std::filesystem;
+  std::error_code problem;
+  if (!fs::is_directory(folder_, problem))
+    throw Failure{fmt::format("--data is '{}'; it must be a folder with a file *positive* and a file *negative*", folder_)};
+  Files files;
+  for (const auto& entry : fs::directory_iterator(folder_, problem)) {
+    const std::string name = entry.path().filename().string();
+    if (name.find("positive") != std::string::npos) files.positive = entry.path().string();
+    if (name.find("negative") != std::string::npos) files.negative = entry.path().string();
+  }
+  if (files.positive.empty() || files.negative.empty())
+    throw Failure{fmt::format("--data is '{}', which has no file named *{}*; it must have one of keys, *positive*, and "
+                              "one of known negatives, *negative*",
+                              folder_, files.positive.empty() ? "positive" : "negative")};
+  return files;
+}
+
+void Sources::check() const {
+  if (!folder_.empty()) (void)find_files();
+}
+
+const KeySet& Sources::get(const Wish& wish, const Progress& progress) {
+  if (held_ == wish) return set_;
+  held_.reset();
+  set_ = {};
+  if (wish.data == Data::blocklist && !folder_.empty())
+    read(wish, progress);
+  else
+    generate(wish);
+  held_ = wish;
+  return set_;
+}
+
+void Sources::generate(const Wish& wish) {
+  const Hasher hash = hasher(wish.siphash);
+  std::string text;
+  const auto make = [&](std::vector<Digest>& out, std::uint64_t first, std::uint64_t count) {
+    out.clear();
+    out.reserve(count);
+    for (std::uint64_t i = first; i < first + count; ++i) {
+      if (wish.data == Data::integers) {
+        out.push_back(hash(i));
+      } else {
+        generate_key(wish.data == Data::ycsb ? KeyKind::ycsb : KeyKind::urls, i, seed_, text);
+        out.push_back(hash(text));
+      }
+    }
+  };
+  if (set_.keys.empty()) {
+    make(keys_, 0, wish.keys);
+    make(negatives_, kNegativesFrom, wish.negatives);
+    set_.keys = keys_;
+    set_.negatives = negatives_;
+    set_.source = wish.data == Data::blocklist ? "made-up URLs" : kDataNames[static_cast<int>(wish.data)];
+  }
+  make(strangers_, kStrangersFrom, std::clamp(wish.keys, kLeastStrangers, kMostStrangers));
+  make(newcomers_, kNewcomersFrom, wish.newcomers);
+  set_.strangers = strangers_;
+  set_.newcomers = newcomers_;
+}
+
+void Sources::read(const Wish& wish, const Progress& progress) {
+  if (file_keys_.empty() || files_use_siphash_ != wish.siphash) {
+    const Files files = find_files();
+    file_keys_ = need(read_keys({files.positive}, hasher(wish.siphash), progress));
+    file_negatives_ = need(read_negatives({files.negative}, hasher(wish.siphash), progress));
+    files_use_siphash_ = wish.siphash;
+  }
+  if (file_keys_.size() < wish.keys || file_negatives_.digests.size() < wish.negatives)
+    throw Failure{fmt::format("--data has {} keys and {} negatives; this experiment needs {} and {}", file_keys_.size(),
+                              file_negatives_.digests.size(), wish.keys, wish.negatives)};
+  set_.keys = std::span<const Digest>(file_keys_.begin(), wish.keys);
+  set_.negatives = std::span<const Digest>(file_negatives_.digests.begin(), wish.negatives);
+  set_.weights = std::span<const float>(file_negatives_.costs.begin(), wish.negatives);
+  set_.source = "files";
+  generate(wish);
+}
+
+std::vector<float> costs_of(const KeySet& set, double skew, std::uint64_t seed) {
+  if (skew == kRealCosts && !set.weights.empty()) return {set.weights.begin(), set.weights.end()};
+  return zipf_costs(set.negatives.size(), skew == kRealCosts ? 1.0 : skew, seed);
+}
+
+}  // namespace naysay::cli

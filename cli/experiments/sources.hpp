@@ -1,0 +1,68 @@
+// Sources: the keys, negatives and strangers of an experiment, from files or out of nothing.
+//
+//   blocklist   with a folder: its one file named *positive* and its one file named *negative* (key<TAB>cost);
+//               without: made-up URLs, as many
+//   ycsb        the keys that YCSB makes
+//   integers    0, 1, 2, ... digested
+//
+// Strangers are made up for every kind, so there are always enough.
+//
+// The last set asked for is kept: measurements of one panel follow each other and share it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/experiment.hpp"
+#include "naysay/core/hash.hpp"
+#include "naysay/workload/keys.hpp"
+
+namespace naysay::cli {
+
+struct KeySet {
+  std::span<const Digest> keys, negatives, strangers, newcomers;  // newcomers: keys that come later
+  std::span<const float> weights;                                 // what the file says that negatives cost
+  std::string source;                                             // "files", "made-up URLs", ...
+};
+
+class Sources {
+ public:
+  // `folder` may be empty.
+  Sources(std::string folder, std::uint64_t seed) : folder_(std::move(folder)), seed_(seed) {}
+
+  struct Wish {
+    Data data = Data::integers;
+    std::uint64_t keys = 0, negatives = 0, newcomers = 0;
+    bool siphash = false;
+    bool operator==(const Wish&) const = default;
+  };
+  // Valid until the next call. Throws a Failure if files are missing or too small.
+  const KeySet& get(const Wish& wish, const Progress& progress);
+
+  Hasher hasher(bool siphash) const;
+  // Is the folder there, with its two files? Throws a Failure that says what is wrong; to be asked before long work.
+  void check() const;
+
+ private:
+  struct Files {
+    std::string positive, negative;
+  };
+  Files find_files() const;
+  void generate(const Wish& wish);
+  void read(const Wish& wish, const Progress& progress);
+
+  std::string folder_;
+  std::uint64_t seed_;
+  std::optional<Wish> held_;
+  KeySet set_;
+  std::vector<Digest> keys_, negatives_, strangers_, newcomers_;
+  GrowingArray<Digest> file_keys_;
+  Negatives file_negatives_;
+  bool files_use_siphash_ = false;
+};
+
+// What a negative costs: Zipf over a shuffle, or what the file says.
+std::vector<float> costs_of(const KeySet& set, double skew, std::uint64_t seed);
+
+}  // namespace naysay::cli

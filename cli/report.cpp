@@ -1,0 +1,65 @@
+// naysay report: results become one HTML page.
+#include <fmt/core.h>
+
+#include <memory>
+
+#include "commands.hpp"
+#include "experiments/figures.hpp"
+#include "experiments/results.hpp"
+#include "failure.hpp"
+#include "files.hpp"
+#include "page.hpp"
+
+namespace naysay::cli {
+
+namespace {
+
+struct Options {
+  std::vector<std::string> results;
+  std::string output = "report.html";
+};
+
+void run(const Options& o) {
+  need_page();
+  if (o.output != "-") need(files::can_create(o.output));
+  std::vector<nlohmann::ordered_json> lines;
+  for (const std::string& path : o.results) {
+    auto more = read_results(path);
+    lines.insert(lines.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  }
+  nlohmann::ordered_json data = figures(lines);
+  if (data["figures"].empty())
+    throw Failure{fmt::format("{}: there is no measurement of an experiment this version knows; see naysay bench --list", o.results[0])};
+  data["title"] = "naysay: measured";
+  write_page(o.output, data);
+  if (o.output == "-") return;
+  std::size_t panels = 0, deviations = 0, unexplained = 0;
+  for (const auto& figure : data["figures"])
+    for (const auto& panel : figure["panels"]) {
+      ++panels;
+      for (const auto& d : panel["deviations"]) {
+        ++deviations;
+        unexplained += d["why"].get<std::string>().empty();
+      }
+    }
+  fmt::print("{}: {} figures, {} charts, {} measurements; {} published points are missed by more than 20 %{}\n", o.output,
+             data["figures"].size(), panels, data["lines"].get<std::size_t>(), deviations,
+             unexplained == 0 ? ", each with its reason" : fmt::format(", {} of them without a reason", unexplained));
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, int&) {
+  auto o = std::make_shared<Options>();
+  CLI::App* c = app.add_subcommand("report", "make one HTML page of what naysay bench measured");
+  c->add_option("results", o->results, "files of results that naysay bench --out wrote")->required()->type_name("FILE");
+  c->add_option("-o,--output", o->output, "the page to write; - is the standard output")->capture_default_str()->type_name("FILE");
+  c->footer(
+      "The page holds everything: it can be mailed, and opened without a network.\n\n"
+      "Example:\n"
+      "  naysay bench habf-fig10 --out results.jsonl\n"
+      "  naysay report results.jsonl -o report.html");
+  c->callback([o] { run(*o); });
+}
+
+}  // namespace naysay::cli

@@ -1,0 +1,215 @@
+// A panel becomes a chart: curves over x, or bars for each filter. Published points are hollow diamonds in the colour of
+// the filter they are compared with; levels are dashed lines. A zero has no place on a log axis: it is drawn hollow at
+// the lower edge, and its text says 0.
+import { BarChart, LineChart, ScatterChart } from 'echarts/charts';
+import { GridComponent, LegendComponent, MarkLineComponent, TooltipComponent } from 'echarts/components';
+import * as echarts from 'echarts/core';
+import { SVGRenderer } from 'echarts/renderers';
+import { el } from './dom.js';
+
+echarts.use([BarChart, LineChart, ScatterChart, GridComponent, LegendComponent, MarkLineComponent, TooltipComponent, SVGRenderer]);
+
+// Twelve colours that differ on white and on black, and for most colour-blind eyes by lightness; Bloom is always grey.
+const kPalette = ['#2f7ed8', '#e07b00', '#1b9e77', '#c2399b', '#7a5cd6', '#b8860b', '#0f9fb5', '#d6453d', '#5f8f1e', '#a0522d', '#4f6d9a', '#e0559a'];
+const kNamed = {
+  bloom: '#8a8f98', 'taught-ribbon': '#1b9e77', habf: '#e07b00', 'f-habf': '#d6a13d', xor: '#2f7ed8', ribbon: '#0f9fb5',
+  'weighted-bloom': '#7a5cd6', 'stacked-bloom': '#c2399b', seesaw: '#e07b00', 'counting-bloom': '#8a8f98', guarded: '#1b9e77',
+  cuckoo: '#2f7ed8', 'stacked-counting-bloom': '#c2399b', 'weighted-counting-bloom': '#7a5cd6', 'ada-seesaw': '#e07b00',
+};
+const kSymbols = ['circle', 'rect', 'triangle', 'roundRect', 'diamond', 'pin'];
+
+function ticks(unit) {
+  const short = (v) => (v === 0 ? '0' : Math.abs(v) >= 1e4 || Math.abs(v) < 1e-3 ? v.toExponential(0).replace('e+', 'e') : String(+v.toPrecision(3)));
+  const big = (v) => (v >= 1e9 ? `${short(v / 1e9)} G` : v >= 1e6 ? `${short(v / 1e6)} M` : v >= 1e3 ? `${short(v / 1e3)} k` : short(v));
+  switch (unit) {
+    case 'rate': return (v) => `${v === 0 ? 0 : 100 * v >= 0.001 ? +(100 * v).toPrecision(3) : (100 * v).toExponential(0)} %`;
+    case 'nanoseconds': return (v) => (v >= 1e6 ? `${short(v / 1e6)} ms` : v >= 1e3 ? `${short(v / 1e3)} us` : `${short(v)} ns`);
+    case 'bytes': return (v) => `${big(v)}B`.replace(/ ?B$/, ' B').replace(/ ([kMG]) B/, ' $1B');
+    case 'ratio': return (v) => `${short(v)}x`;
+    case 'seconds': return (v) => `${short(v)} s`;
+    default: return big;
+  }
+}
+const xTicks = (v) => (Math.abs(v) >= 1e6 ? `${+(v / 1e6).toPrecision(3)} M` : Math.abs(v) >= 1e4 ? `${+(v / 1e3).toPrecision(3)} k` : String(+v.toPrecision(4)));
+
+function colours(curves) {
+  const filters = curves.map((c) => c.filter);
+  const distinct = new Set(filters).size === filters.length;
+  const used = new Set(distinct ? filters.map((f) => kNamed[f]).filter(Boolean) : []);
+  const free = kPalette.filter((c) => !used.has(c));
+  let next = 0;
+  const map = new Map();
+  for (const c of curves) map.set(c.name, (distinct && kNamed[c.filter]) || free[next++ % free.length]);
+  return map;
+}
+
+const tipRow = (marker, name, text, spread) => {
+  const dot = el('i', { style: `width:.7rem;height:.7rem;border-radius:50%;flex:none;display:inline-block;background:${marker}` });
+  const value = el('span', {}, text);
+  if (spread && spread.low !== spread.high) value.append(el('small', {}, ` (${spread.low} to ${spread.high})`));
+  return el('div', {}, el('span', { style: 'display:inline-flex;gap:.4rem;align-items:center' }, dot, name), value);
+};
+const tip = (title, rows) => el('div', { class: 'tip' }, el('b', {}, title), ...rows);
+
+// The lowest and highest that is drawn, for a log axis: whole decades, and room for zeros below.
+function range(panel) {
+  const ys = [...panel.curves.flatMap((c) => c.points.map((p) => p.y)), ...panel.published.map((p) => p.y)];
+  const positive = ys.filter((y) => y > 0);
+  if (positive.length === 0) return { min: 1e-6, max: 1, zero: 1e-6 };
+  let min = 10 ** Math.floor(Math.log10(Math.min(...positive)) + 1e-9);
+  const max = 10 ** Math.ceil(Math.log10(Math.max(...positive)) - 1e-9);
+  if (ys.some((y) => !(y > 0))) min /= 10;
+  return { min, max: max === min ? min * 10 : max, zero: min };
+}
+
+function look(theme) {
+  const css = getComputedStyle(document.documentElement);
+  const get = (name) => css.getPropertyValue(name).trim();
+  return { ink: get('--ink'), soft: get('--soft'), line: get('--line'), grid: get('--grid'), card: get('--card'), theme };
+}
+
+function tooltip(style, extra) {
+  return {
+    confine: true, appendTo: undefined, backgroundColor: style.card, borderColor: style.line, padding: [6, 10],
+    textStyle: { color: style.ink }, ...extra,
+  };
+}
+
+function valueAxis(style, { name, log, format, min, max }) {
+  return {
+    type: log ? 'log' : 'value', name, nameLocation: 'middle', nameGap: 30, min, max, scale: !log,
+    nameTextStyle: { color: style.soft }, axisLabel: { color: style.soft, formatter: format, hideOverlap: true },
+    axisLine: { show: true, lineStyle: { color: style.line } }, axisTick: { lineStyle: { color: style.line } },
+    splitLine: { lineStyle: { color: style.grid } },
+  };
+}
+
+function lines(panel, style) {
+  const colour = colours(panel.curves);
+  const r = range(panel);
+  const place = (y) => (panel.y.log && !(y > 0) ? r.zero : y);
+  const series = panel.curves.map((c, i) => ({
+    name: c.name, type: 'line', color: colour.get(c.name), symbol: kSymbols[i % kSymbols.length], symbolSize: 7,
+    lineStyle: { width: 2, type: c.name.endsWith(': bound') ? 'dashed' : 'solid' }, emphasis: { focus: 'series' }, z: 3,
+    data: c.points.map((p) => ({
+      value: [p.x, place(p.y)], text: p.text, spread: p.spread,
+      itemStyle: panel.y.log && !(p.y > 0) ? { color: style.card, borderColor: colour.get(c.name), borderWidth: 2 } : undefined,
+    })),
+  }));
+  const byCurve = new Map();
+  for (const p of panel.published) byCurve.set(p.curve, [...(byCurve.get(p.curve) || []), p]);
+  let other = 0;
+  const papers = [];
+  for (const [curve, points] of byCurve) {
+    const own = panel.curves.find((c) => c.name === points[0].series || c.name.startsWith(`${points[0].series}: `));
+    const c = own ? colour.get(own.name) : ['#a3a7ae', '#b9a184', '#93a8a0', '#b29bb0'][other++ % 4];
+    const name = `${curve} (published)`;
+    papers.push({ name, colour: c });
+    const levels = points.filter((p) => p.x === null);
+    const placed = points.filter((p) => p.x !== null).sort((a, b) => a.x - b.x);
+    series.push({
+      name, type: 'line', color: c, symbol: 'emptyDiamond', symbolSize: 13, lineStyle: { width: 1.2, type: 'dotted' }, z: 4,
+      itemStyle: { borderWidth: 2.5 }, data: placed.map((p) => ({ value: [p.x, place(p.y)], text: `${p.text}, published` })),
+      markLine: levels.length === 0 ? undefined : {
+        symbol: 'none', lineStyle: { color: c, type: 'dashed', width: 1.5 },
+        label: { position: 'insideEndTop', color: style.soft, formatter: curve },
+        data: levels.map((p) => ({ yAxis: p.y })), silent: true,
+      },
+    });
+  }
+  const format = ticks(panel.y.unit);
+  const option = {
+    animation: false,
+    grid: { left: 12, right: 22, top: 34, bottom: 36, containLabel: true },
+    tooltip: tooltip(style, {
+      trigger: 'axis', axisPointer: { type: 'line', lineStyle: { color: style.soft } },
+      formatter: (items) => {
+        const shown = items.filter((i) => i.data && i.data.text !== undefined);
+        shown.sort((a, b) => a.value[1] - b.value[1]);
+        return tip(`${xTicks(items[0].value[0])} ${panel.x.label}`, shown.map((i) => tipRow(i.color, i.seriesName, i.data.text, i.data.spread)));
+      },
+    }),
+    xAxis: { ...valueAxis(style, { name: panel.x.label, log: panel.x.log, format: xTicks }), splitLine: { show: false } },
+    yAxis: { ...valueAxis(style, { log: panel.y.log, format, ...(panel.y.log ? { min: r.min, max: r.max } : { min: 0 }) }),
+      name: panel.y.label, nameLocation: 'end', nameGap: 14, nameTextStyle: { color: style.soft, align: 'left' }, scale: false },
+    series,
+  };
+  return { option, keys: [...panel.curves.map((c) => ({ name: c.name, colour: colour.get(c.name) })), ...papers.map((p) => ({ ...p, paper: true }))] };
+}
+
+function bars(panel, style) {
+  const names = [];
+  const add = (n) => names.includes(n) || names.push(n);
+  for (const c of panel.curves) for (const p of c.points) add(p.x);
+  for (const p of panel.published) add(p.x);
+  const r = range(panel);
+  const place = (y) => (panel.y.log && !(y > 0) ? r.zero : y);
+  const series = [];
+  const keys = [];
+  panel.curves.forEach((c, i) => {
+    const colour = kPalette[i % kPalette.length];
+    const at = new Map(c.points.map((p) => [p.x, p]));
+    keys.push({ name: c.name, colour });
+    series.push({
+      name: c.name, type: 'bar', color: colour, barMaxWidth: 14, barGap: '10%',
+      data: names.map((n) => (at.has(n) ? { value: place(at.get(n).y), text: at.get(n).text, spread: at.get(n).spread } : null)),
+    });
+    const papers = panel.published.filter((p) => !p.metric || p.metric === c.name);
+    if (papers.length === 0) return;
+    const published = new Map(papers.map((p) => [p.x, p]));
+    const name = `${c.name} (published)`;
+    keys.push({ name, colour, paper: true });
+    series.push({
+      name, type: 'bar', color: colour, barMaxWidth: 14,
+      itemStyle: { color: 'transparent', borderColor: colour, borderWidth: 1.5, borderType: 'dashed' },
+      data: names.map((n) => (published.has(n) ? { value: place(published.get(n).y), text: `${published.get(n).text}, published` } : null)),
+    });
+  });
+  const format = ticks(panel.y.unit);
+  const option = {
+    animation: false,
+    grid: { left: 8, right: 24, top: 8, bottom: 36, containLabel: true },
+    tooltip: tooltip(style, {
+      trigger: 'axis', axisPointer: { type: 'shadow' },
+      formatter: (items) => tip(items[0].name, items.filter((i) => i.data && i.data.text !== undefined)
+        .map((i) => tipRow(i.color === 'transparent' ? i.borderColor : i.color, i.seriesName, i.data.text, i.data.spread))),
+    }),
+    xAxis: valueAxis(style, { name: panel.y.label, log: panel.y.log, format, ...(panel.y.log ? { min: r.min, max: r.max } : { min: 0 }) }),
+    yAxis: {
+      type: 'category', data: names, inverse: true, axisLabel: { color: style.ink, interval: 0 },
+      axisLine: { lineStyle: { color: style.line } }, axisTick: { show: false },
+    },
+    series,
+  };
+  const rows = names.length * Math.max(1, series.length) * 13 + names.length * 8 + 70;
+  return { option, keys, height: Math.max(180, rows) };
+}
+
+// Returns draw(theme): makes the chart, or makes it anew in another theme.
+export function drawChart(box, legend, panel) {
+  let chart = null;
+  const hidden = new Set();
+  return (theme) => {
+    const style = look(theme);
+    const { option, keys, height } = panel.chart === 'bars' ? bars(panel, style) : lines(panel, style);
+    if (height) box.style.height = `${height}px`;
+    if (!chart) {
+      chart = echarts.init(box, null, { renderer: 'svg' });
+      new ResizeObserver(() => chart.resize()).observe(box);
+    }
+    option.legend = { show: false, selected: Object.fromEntries([...hidden].map((name) => [name, false])) };
+    chart.setOption(option, true);
+    box.dataset.drawn = 'yes';
+    legend.textContent = '';
+    for (const k of keys) {
+      const key = el('i', { style: k.paper ? `border-color:${k.colour}` : `background:${k.colour}`, class: k.paper ? 'paper' : 'own' });
+      const button = el('button', { type: 'button', 'aria-pressed': String(!hidden.has(k.name)) }, key, k.name);
+      button.addEventListener('click', () => {
+        if (!hidden.delete(k.name)) hidden.add(k.name);
+        button.setAttribute('aria-pressed', String(!hidden.has(k.name)));
+        chart.dispatchAction({ type: 'legendToggleSelect', name: k.name });
+      });
+      legend.append(button);
+    }
+  };
+}
