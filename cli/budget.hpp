@@ -25,6 +25,7 @@ class Budget {
   // To be called before long work: throws a Failure unless exactly one was given and it makes sense.
   void check() const;
 
+  bool given() const noexcept { return !bits_per_key_.empty() || !bytes_.empty() || !fpr_.empty(); }
   bool is_rate() const noexcept { return !fpr_.empty(); }
   // For so many keys. Requires !is_rate().
   double bits_per_key(std::uint64_t room) const;

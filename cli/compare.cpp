@@ -1,6 +1,7 @@
 // naysay compare: the same budget and the same keys for every filter, one row each.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 
@@ -11,14 +12,18 @@
 #include "measure.hpp"
 #include "naysay/workload/keys.hpp"
 #include "output.hpp"
+#include "page.hpp"
 #include "progress.hpp"
+#include "sweep.hpp"
+#include "table.hpp"
 
 namespace naysay::cli {
 
 namespace {
 
 struct Options {
-  std::string keys, negatives, strangers, json, csv;
+  std::string keys, negatives, strangers, json, csv, html;
+  std::vector<double> sweep;
   std::vector<std::string> filters = {"all"};
   Budget budget;
   std::uint64_t seed = 0;
@@ -27,8 +32,87 @@ struct Options {
   bool nul = false;
 };
 
+constexpr double kAbove[] = {1.25, 1.5, 2, 3};      // budgets at which the advice looks for something better
+constexpr std::uint64_t kSampleKeys = 20'000;       // enough to tell filters apart, few enough for an instant
+
+// The rows as figures for the page.
+nlohmann::ordered_json as_page(const Options& o, const std::string& about, const std::vector<Row>& rows,
+                               const std::vector<BudgetRows>& sweep, const std::string& advice) {
+  using Json = nlohmann::ordered_json;
+  const auto bars = [&](const char* id, const char* title, const char* unit, std::vector<std::pair<const char*, const char*>> metrics,
+                        const char* hint) {
+    Json curves = Json::array(), columns = Json::array({"filter"}), table = Json::array();
+    std::vector<Json> cells;
+    for (const Row& row : rows)
+      if (row.problem.empty()) table.push_back(Json::array({{{"v", row.filter->name}, {"t", row.filter->name}}}));
+    for (const auto& [field, label] : metrics) {
+      columns.push_back(label);
+      Json points = Json::array();
+      std::size_t i = 0;
+      for (const Row& row : rows) {
+        if (!row.problem.empty()) continue;
+        const Json value = to_json(row)[field];
+        const double y = value.is_number() ? value.get<double>() : std::numeric_limits<double>::quiet_NaN();
+        const std::string text = std::string_view(unit) == "rate" ? percent(y) : number(y) + " ns";
+        table[i++].push_back({{"v", value}, {"t", text}});
+        if (value.is_number()) points.push_back({{"x", row.filter->name}, {"y", value}, {"text", text}});
+      }
+      curves.push_back({{"name", label}, {"points", std::move(points)}});
+    }
+    Json problems = Json::array();
+    for (const Row& row : rows)
+      if (!row.problem.empty()) problems.push_back(row.problem);
+    return Json{{"id", id},
+                {"title", title},
+                {"chart", "bars"},
+                {"x", {{"label", ""}, {"log", false}}},
+                {"y", {{"label", ""}, {"log", true}, {"unit", unit}}},
+                {"curves", std::move(curves)},
+                {"published", Json::array()},
+                {"table", {{"columns", std::move(columns)}, {"rows", std::move(table)}}},
+                {"problems", std::move(problems)},
+                {"advice", hint}};
+  };
+  Json panels = Json::array();
+  if (!rows.empty()) {
+    panels.push_back(bars("a", "What is accepted", "rate", {{"wfpr", "known negatives, by cost"}, {"known_fpr", "known negatives"}, {"fpr", "strangers"}},
+                          "Strangers are negatives that the filters were not told of."));
+    panels.push_back(bars("b", "Time", "nanoseconds", {{"build_ns", "build, a key"}, {"query_ns", "query, one by one"}, {"batch_ns", "query, in batches"}},
+                          "Medians of five, on the machine that made this page."));
+  }
+  if (!sweep.empty()) {
+    Json curves = Json::array(), columns = Json::array({"bits a key"}), table = Json::array();
+    for (const BudgetRows& at : sweep) table.push_back(Json::array({{{"v", at.bits_per_key}, {"t", number(at.bits_per_key)}}}));
+    for (std::size_t f = 0; f < sweep[0].rows.size(); ++f) {
+      const std::string name(sweep[0].rows[f].filter->name);
+      Json points = Json::array();
+      columns.push_back(name);
+      for (std::size_t i = 0; i < sweep.size(); ++i) {
+        const Row& row = sweep[i].rows[f];
+        const double y = expected_cost(row, o.stranger_share);
+        table[i].push_back(row.problem.empty() ? Json{{"v", y}, {"t", percent(y)}} : Json{{"v", nullptr}, {"t", ""}});
+        if (row.problem.empty()) points.push_back({{"x", sweep[i].bits_per_key}, {"y", y}, {"text", percent(y)}});
+      }
+      curves.push_back({{"name", name}, {"filter", name}, {"points", std::move(points)}});
+    }
+    panels.push_back({{"id", "c"},
+                      {"title", "Budgets"},
+                      {"chart", "lines"},
+                      {"x", {{"label", "bits a key"}, {"log", false}}},
+                      {"y", {{"label", "part of the cost let through"}, {"log", true}, {"unit", "rate"}}},
+                      {"curves", std::move(curves)},
+                      {"published", Json::array()},
+                      {"table", {{"columns", std::move(columns)}, {"rows", std::move(table)}}},
+                      {"advice", "Take the budget behind which the lowest curve no longer falls enough to pay for it."}});
+  }
+  return {{"title", "naysay compare"},
+          {"subtitle", about},
+          {"advice", advice},
+          {"figures", Json::array({{{"name", "compare"}, {"title", o.keys + " against " + o.negatives}, {"panels", std::move(panels)}}})}};
+}
+
 nlohmann::ordered_json as_json(const Options& o, const Trial& trial, const std::vector<Row>& rows,
-                               const std::string& advice) {
+                               const std::vector<BudgetRows>& sweep, const std::string& advice) {
   nlohmann::ordered_json j;
   j["keys"] = trial.keys.size();
   j["negatives"] = trial.negatives.size();
@@ -41,17 +125,26 @@ nlohmann::ordered_json as_json(const Options& o, const Trial& trial, const std::
   j["naysay"] = NAYSAY_VERSION;
   j["rows"] = nlohmann::ordered_json::array();
   for (const Row& row : rows) j["rows"].push_back(to_json(row));
+  for (const BudgetRows& at : sweep) {
+    nlohmann::ordered_json made = nlohmann::ordered_json::array();
+    for (const Row& row : at.rows) made.push_back(to_json(row));
+    j["sweep"].push_back({{"bits_per_key", at.bits_per_key}, {"rows", std::move(made)}});
+  }
   j["advice"] = advice;
   return j;
 }
 
 void run(const Options& o) {
-  o.budget.check();
+  const bool sweeps = !o.sweep.empty();
+  if (!sweeps || o.budget.given()) o.budget.check();
+  for (const double bits : o.sweep)
+    if (!(bits > 0 && bits <= 1000)) throw Failure{fmt::format("--sweep has {} bits a key; each must be above 0 and at most 1000", bits)};
+  if (!o.html.empty()) need_page();
   const auto filters = need_filters(o.filters);
   const int pipes = (o.keys == "-") + (o.negatives == "-") + (o.strangers == "-");
   if (pipes > 1) throw Failure{"more than one input is -; only one can be"};
   if (o.json == "-" && o.csv == "-") throw Failure{"--json and --csv are both -; only one can be"};
-  for (const std::string& path : {o.json, o.csv})
+  for (const std::string& path : {o.json, o.csv, o.html})
     if (!path.empty() && path != "-") need(files::can_create(path));
   if (!(o.stranger_share >= 0 && o.stranger_share <= 1))
     throw Failure{fmt::format("--stranger-share is {}; it must be between 0 and 1", o.stranger_share)};
@@ -72,19 +165,64 @@ void run(const Options& o) {
 
   const Bench bench(trial, o.stranger_share, o.seed, o.threads, std::numeric_limits<double>::infinity());
   std::vector<Row> rows;
-  for (const FilterType* filter : filters) {
-    bar.show(fmt::format("measuring {}", filter->name), rows.size(), filters.size());
-    rows.push_back(bench.measure(*filter, need(o.budget.params(*filter, keys.size()))));
+  if (o.budget.given())
+    for (const FilterType* filter : filters) {
+      bar.show(fmt::format("measuring {}", filter->name), rows.size(), filters.size());
+      rows.push_back(bench.measure(*filter, need(o.budget.params(*filter, keys.size()))));
+    }
+  const auto at_budgets = [&](const Bench& on, std::span<const double> budgets) {
+    std::vector<BudgetRows> out;
+    for (const double bits : budgets) {
+      out.push_back({bits, {}});
+      for (const FilterType* filter : filters) {
+        bar.show(fmt::format("{} at {} bits a key", filter->name, bits), out.size() - 1, budgets.size());
+        out.back().rows.push_back(on.rates(*filter, {{"bits_per_key", to_text(bits)}}));
+      }
+    }
+    return out;
+  };
+  std::vector<double> budgets = o.sweep;
+  std::sort(budgets.begin(), budgets.end());
+  const std::vector<BudgetRows> sweep = at_budgets(bench, budgets);
+
+  std::string advice = advise(rows, o.stranger_share);
+  if (const Row* best = best_row(rows, o.stranger_share)) {
+    // What more space would bring: from the sweep, or from a sample that takes an instant.
+    std::vector<BudgetRows> above;
+    for (const BudgetRows& at : sweep)
+      if (at.bits_per_key > best->bits_per_key) above.push_back(at);
+    std::string where;
+    if (!sweeps) {
+      const Sample sample = sample_of(trial, kSampleKeys, o.seed);
+      const Bench small(sample.trial, o.stranger_share, o.seed, o.threads, 0);
+      for (const double factor : kAbove) budgets.push_back(factor * best->bits_per_key);
+      above = at_budgets(small, budgets);
+      if (sample.keys.size() < keys.size()) where = fmt::format(", on a sample of {} keys", sample.keys.size());
+    }
+    advice += " " + next_better(*best, above, o.stranger_share, where);
+  } else if (sweeps) {
+    const Row* last = nullptr;
+    for (const BudgetRows& at : sweep) {
+      const Row* winner = best_row(at.rows, o.stranger_share);
+      if (!winner || (last && last->filter == winner->filter)) continue;
+      advice += fmt::format("{}From {} bits a key on {} is the best ({} of the cost let through).", advice.empty() ? "" : " ",
+                            number(at.bits_per_key), winner->filter->name, percent(expected_cost(*winner, o.stranger_share)));
+      last = winner;
+    }
   }
   bar.clear();
 
-  const std::string advice = advise(rows, o.stranger_share);
+  const std::string about = fmt::format(
+      "{} keys, {} known negatives, {} strangers{}{}", trial.keys.size(), trial.negatives.size(), trial.strangers.size(),
+      trial.held_back ? " (held back from the negatives)" : "",
+      trial.left_out > 0 ? fmt::format("; {} were left out because they are keys or known", trial.left_out) : "");
   if (o.json != "-" && o.csv != "-") {
-    fmt::print(
-        "{} keys, {} known negatives, {} strangers{}{}\n\n", trial.keys.size(), trial.negatives.size(),
-        trial.strangers.size(), trial.held_back ? " (held back from the negatives)" : "",
-        trial.left_out > 0 ? fmt::format("; {} were left out because they are keys or known", trial.left_out) : "");
-    fmt::print("{}\n{}\n", table_text(rows), advice);
+    fmt::print("{}\n\n", about);
+    if (!rows.empty()) fmt::print("{}\n", table_text(rows));
+    if (!sweep.empty())
+      fmt::print("The part of the cost that is let through, {} of the negative queries being about strangers:\n{}\n",
+                 percent(o.stranger_share), sweep_text(sweep, o.stranger_share));
+    fmt::print("{}\n", advice);
   }
   const auto write = [](const std::string& path, const std::string& text) {
     if (path.empty()) return;
@@ -92,9 +230,11 @@ void run(const Options& o) {
     out.write(text);
     out.finish();
   };
-  write(o.json, as_json(o, trial, rows, advice).dump(2) + "\n");
+  write(o.json, as_json(o, trial, rows, sweep, advice).dump(2) + "\n");
   write(o.csv, csv_text(rows));
+  if (!o.html.empty()) write_page(o.html, as_page(o, about, rows, sweep, advice));
   refuse_false_negatives(rows);
+  for (const BudgetRows& at : sweep) refuse_false_negatives(at.rows);
 }
 
 }  // namespace
@@ -122,6 +262,10 @@ void add_compare(CLI::App& app, int&) {
   c->add_flag("-0,--null", o->nul, "keys are separated by NUL bytes instead of lines");
   c->add_option("--json", o->json, "write the rows as JSON; - prints it instead of the table")->type_name("FILE");
   c->add_option("--csv", o->csv, "write the rows as CSV; - prints it instead of the table")->type_name("FILE");
+  c->add_option("--sweep", o->sweep, "also at these bits a key, with commas between them: curves of what is let through")
+      ->delimiter(',')
+      ->type_name("X,X");
+  c->add_option("--html", o->html, "write a page with charts and sortable tables")->type_name("FILE");
   c->footer(
       "Columns: fpr is the rate on strangers, known_fpr the one on known negatives, wfpr the same weighted by cost; "
       "build_ns\n"
@@ -131,7 +275,8 @@ void add_compare(CLI::App& app, int&) {
       "Example:\n"
       "  naysay generate urls --count 2000 -o keys.txt\n"
       "  naysay generate urls --count 2000 --first 2000 --zipf 1 -o negatives.tsv\n"
-      "  naysay compare --keys keys.txt --negatives negatives.tsv --bits-per-key 12");
+      "  naysay compare --keys keys.txt --negatives negatives.tsv --bits-per-key 12\n"
+      "  naysay compare --keys keys.txt --negatives negatives.tsv --sweep 4,8,12 --filters bloom,ribbon");
   c->callback([o] { run(*o); });
 }
 

@@ -76,13 +76,6 @@ Row any_row() {
   return row;
 }
 
-// What a query that is answered wrongly costs, on the mix of known negatives and strangers that the user expects.
-double expected_cost(const Row& r, double stranger_share) {
-  const auto known = [](double x, double otherwise) { return std::isnan(x) ? otherwise : x; };
-  const double strangers = known(r.score.fpr, 0), negatives = known(r.score.wfpr, strangers);
-  return stranger_share * strangers + (1 - stranger_share) * negatives;
-}
-
 std::string what_it_accepts(const Row& r) {
   if (std::isnan(r.score.wfpr)) return fmt::format("{} of strangers", percent(r.score.fpr));
   if (std::isnan(r.score.fpr)) return fmt::format("{} of the known negatives by cost", percent(r.score.wfpr));
@@ -91,6 +84,12 @@ std::string what_it_accepts(const Row& r) {
 }
 
 }  // namespace
+
+double expected_cost(const Row& r, double stranger_share) {
+  const auto known = [](double x, double otherwise) { return std::isnan(x) ? otherwise : x; };
+  const double strangers = known(r.score.fpr, 0), negatives = known(r.score.wfpr, strangers);
+  return stranger_share * strangers + (1 - stranger_share) * negatives;
+}
 
 Bench::Bench(const Trial& trial, double stranger_share, std::uint64_t seed, unsigned threads, double build_seconds)
     : trial_(trial), build_seconds_(build_seconds) {
@@ -145,6 +144,21 @@ Row Bench::measure(const FilterType& filter, const std::vector<Param>& params) c
     built->may_contain(mix_, answers.data());
     return std::uint64_t{answers[0]};
   });
+  return row;
+}
+
+Row Bench::rates(const FilterType& filter, const std::vector<Param>& params) const {
+  Row row;
+  row.filter = &filter;
+  auto built = AnyFilter::build(filter.name, workload_, std::span<const Param>(params));
+  if (!built) {
+    row.problem = built.error().message;
+    return row;
+  }
+  row.builds = 1;
+  row.bits_per_key = bits_per_key(*built);
+  row.bytes = size_bytes(*built);
+  row.score = score(*built, trial_);
   return row;
 }
 

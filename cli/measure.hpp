@@ -43,6 +43,8 @@ class Bench {
   Bench(const Trial& trial, double stranger_share, std::uint64_t seed, unsigned threads, double build_seconds);
 
   Row measure(const FilterType& filter, const std::vector<Param>& params) const;
+  // One build, and no times.
+  Row rates(const FilterType& filter, const std::vector<Param>& params) const;
 
  private:
   const Trial& trial_;
@@ -50,6 +52,10 @@ class Bench {
   double build_seconds_;
   std::vector<Digest> mix_;
 };
+
+// The cost of the false positives for each unit of cost asked about, on the mix of known negatives and strangers that the
+// user expects.
+double expected_cost(const Row& row, double stranger_share);
 
 // What the rows say, as two sentences: which filter to take and why, and what else to consider. Empty if no filter
 // could be built.

@@ -233,7 +233,7 @@ class PanelMaker {
   }
 
   Json table() const {
-    Json columns = Json::array(), rows = Json::array();
+    Json columns = Json::array(), rows = Json::array(), brief = Json::array({true});  // brief: also in a terminal
     const auto cell = [&](const Value& v, std::string_view metric) -> Json {
       if (!v.there()) return {{"v", nullptr}, {"t", ""}};
       const Unit u = metric_unit(metric);
@@ -245,7 +245,10 @@ class PanelMaker {
     metrics.insert(metrics.end(), p_.also.begin(), p_.also.end());
     if (p_.bars) {
       columns.push_back("filter");
-      for (const Metric& m : metrics) columns.push_back(m.label);
+      for (const Metric& m : metrics) {
+        columns.push_back(m.label);
+        brief.push_back(true);
+      }
       for (const Series& s : source_.series) {
         if (!lines_.contains(s.name)) continue;
         Json row = Json::array({{{"v", s.name}, {"t", s.name}}});
@@ -257,7 +260,7 @@ class PanelMaker {
         }
         if (any) rows.push_back(std::move(row));
       }
-      return {{"columns", std::move(columns)}, {"rows", std::move(rows)}};
+      return {{"columns", std::move(columns)}, {"brief", std::move(brief)}, {"rows", std::move(rows)}};
     }
     columns.push_back(p_.x.label);
     std::set<double> xs;
@@ -267,7 +270,9 @@ class PanelMaker {
         auto v = drawn(s.name, m.name);
         if (v.empty()) continue;
         for (const auto& [x, value] : v) xs.insert(x);
-        columns.push_back(metrics.size() == 1 ? std::string(s.name) : fmt::format("{}: {}", s.name, m.label));
+        const bool first = std::string_view(m.name) == p_.ys[0].name;
+        columns.push_back(first && p_.ys.size() == 1 ? std::string(s.name) : fmt::format("{}: {}", s.name, m.label));
+        brief.push_back(std::any_of(p_.ys.begin(), p_.ys.end(), [&](const Metric& y) { return y.name == m.name; }));
         bodies.emplace_back(std::move(v), m.name);
       }
     for (const double x : xs) {
@@ -278,7 +283,7 @@ class PanelMaker {
       }
       rows.push_back(std::move(row));
     }
-    return {{"columns", std::move(columns)}, {"rows", std::move(rows)}};
+    return {{"columns", std::move(columns)}, {"brief", std::move(brief)}, {"rows", std::move(rows)}};
   }
 
   Json deviations() const {
@@ -430,13 +435,16 @@ std::string text_of(const Json& figure) {
   std::string out = fmt::format("{}: {}\n", figure["name"].get<std::string>(), figure["title"].get<std::string>());
   for (const Json& panel : figure["panels"]) {
     out += fmt::format("\n{}) {} [{}]\n", panel["id"].get<std::string>(), panel["title"].get<std::string>(), panel["workload"].get<std::string>());
+    const Json& whole = panel["table"];
     std::vector<Table::Column> columns;
-    for (const Json& c : panel["table"]["columns"])
-      columns.push_back({c.get<std::string>(), columns.empty() ? Table::Align::left : Table::Align::right});
+    for (std::size_t i = 0; i < whole["columns"].size(); ++i)
+      if (whole["brief"][i].get<bool>())
+        columns.push_back({whole["columns"][i].get<std::string>(), i == 0 ? Table::Align::left : Table::Align::right});
     Table table(std::move(columns));
-    for (const Json& row : panel["table"]["rows"]) {
+    for (const Json& row : whole["rows"]) {
       std::vector<std::string> cells;
-      for (const Json& c : row) cells.push_back(c["t"].get<std::string>());
+      for (std::size_t i = 0; i < row.size(); ++i)
+        if (whole["brief"][i].get<bool>()) cells.push_back(row[i]["t"].get<std::string>());
       table.add(std::move(cells));
     }
     out += table.text();

@@ -16,7 +16,7 @@ const kNamed = {
   'weighted-bloom': '#7a5cd6', 'stacked-bloom': '#c2399b', seesaw: '#e07b00', 'counting-bloom': '#8a8f98', guarded: '#1b9e77',
   cuckoo: '#2f7ed8', 'stacked-counting-bloom': '#c2399b', 'weighted-counting-bloom': '#7a5cd6', 'ada-seesaw': '#e07b00',
 };
-const kSymbols = ['circle', 'rect', 'triangle', 'roundRect', 'diamond', 'pin'];
+const kSymbols = ['circle', 'rect', 'triangle', 'roundRect'];
 
 function ticks(unit) {
   const short = (v) => (v === 0 ? '0' : Math.abs(v) >= 1e4 || Math.abs(v) < 1e-3 ? v.toExponential(0).replace('e+', 'e') : String(+v.toPrecision(3)));

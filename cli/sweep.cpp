@@ -1,0 +1,66 @@
+#include "sweep.hpp"
+
+#include <fmt/core.h>
+
+#include "table.hpp"
+
+namespace naysay::cli {
+
+std::string sweep_text(const std::vector<BudgetRows>& sweep, double stranger_share) {
+  if (sweep.empty()) return "";
+  std::vector<Table::Column> columns = {{"bits a key"}};
+  for (const Row& row : sweep[0].rows) columns.push_back({std::string(row.filter->name)});
+  Table table(std::move(columns));
+  for (const BudgetRows& at : sweep) {
+    std::vector<std::string> cells = {number(at.bits_per_key)};
+    for (const Row& row : at.rows) cells.push_back(row.problem.empty() ? percent(expected_cost(row, stranger_share)) : "-");
+    table.add(std::move(cells));
+  }
+  return table.text();
+}
+
+const Row* best_row(const std::vector<Row>& rows, double stranger_share) {
+  const Row* best = nullptr;
+  for (const Row& row : rows)
+    if (row.problem.empty() && (!best || expected_cost(row, stranger_share) < expected_cost(*best, stranger_share))) best = &row;
+  return best;
+}
+
+std::string next_better(const Row& now, const std::vector<BudgetRows>& above, double stranger_share,
+                        const std::string& measured_on) {
+  const double cost = expected_cost(now, stranger_share);
+  double most = 0;
+  for (const BudgetRows& at : above) {
+    most = std::max(most, at.bits_per_key);
+    const Row* best = best_row(at.rows, stranger_share);
+    if (!best) continue;
+    const double then = expected_cost(*best, stranger_share);
+    const bool other = best->filter != now.filter && then < cost;
+    if (!other && !(then <= cost / 2)) continue;
+    return fmt::format("{} {} bits a key on {} ({} of the cost let through, {} now{}).",
+                       other ? "A better one begins with more space: from" : "The same filter errs half as often or less from",
+                       number(at.bits_per_key), best->filter->name, percent(then), percent(cost), measured_on);
+  }
+  return above.empty() ? "" : fmt::format("Up to {} bits a key no filter does better{}.", number(most), measured_on);
+}
+
+Sample sample_of(const Trial& trial, std::uint64_t most_keys, std::uint64_t seed) {
+  Sample s;
+  Random random(seed);
+  const double part = std::min(1.0, static_cast<double>(most_keys) / static_cast<double>(std::max<std::size_t>(trial.keys.size(), 1)));
+  // A random part, in order.
+  const auto pick = [&](std::size_t size, auto&& take) {
+    for (std::size_t i = 0; i < size; ++i)
+      if (static_cast<double>(random() >> 11) * 0x1p-53 < part) take(i);
+  };
+  pick(trial.keys.size(), [&](std::size_t i) { s.keys.push_back(trial.keys[i]); });
+  pick(trial.negatives.size(), [&](std::size_t i) {
+    s.trial.negatives.push_back(trial.negatives[i]);
+    s.trial.costs.push_back(trial.costs[i]);
+  });
+  s.trial.keys = s.keys;
+  s.trial.strangers = trial.strangers;
+  return s;
+}
+
+}  // namespace naysay::cli

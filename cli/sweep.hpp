@@ -1,0 +1,38 @@
+// Sweep: the same filters at several budgets, and what changes on the way.
+//
+//   bits a key   bloom    ribbon   taught-ribbon        the least is the best at that budget; where it changes hands,
+//   4            14.6 %   6.6 %    6.4 %                or the same filter errs half as often, the advice says so
+//   8            2.1 %    0.4 %    0 %
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "measure.hpp"
+
+namespace naysay::cli {
+
+struct BudgetRows {
+  double bits_per_key = 0;
+  std::vector<Row> rows = {};
+};
+
+// Budgets over a table of rows: the part of the traffic's cost that is let through, by filter.
+std::string sweep_text(const std::vector<BudgetRows>& sweep, double stranger_share);
+
+// The best row at a budget, or none if nothing could be built.
+const Row* best_row(const std::vector<Row>& rows, double stranger_share);
+
+// "From 12.5 bits a key on X is better: ..." for the first budget above `now` at which another filter is the best, or at
+// which half of the errors go away. `measured_on` ends the sentence: on what it was measured.
+std::string next_better(const Row& now, const std::vector<BudgetRows>& above, double stranger_share,
+                        const std::string& measured_on);
+
+// A smaller trial of the same shape, to see at which budgets things change without measuring everything again.
+struct Sample {
+  std::vector<Digest> keys;
+  Trial trial;
+};
+Sample sample_of(const Trial& trial, std::uint64_t most_keys, std::uint64_t seed);
+
+}  // namespace naysay::cli
