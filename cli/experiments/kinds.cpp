@@ -151,7 +151,7 @@ class Store {
 class Measurement {
  public:
   Measurement(const Job& job, const Plan& plan, Sources& sources, const Progress& progress)
-      : job_(job), plan_(plan), setup_(job.panel->setup), set_(sources.get(plan.wish, progress)),
+      : job_(job), plan_(plan), setup_(job.panel->setup), sources_(sources), set_(sources.get(plan.wish, progress)),
         hasher_(sources.hasher(plan.wish.siphash)) {}
 
   Json run() {
@@ -210,7 +210,7 @@ class Measurement {
     double fpr = std::nan("");
     Report report;
     for (int s = 0; s < shuffles; ++s) {
-      const std::vector<float> costs = costs_of(set_, plan_.skew, plan_.seed + static_cast<std::uint64_t>(s));
+      const std::vector<float> costs = sources_.costs(plan_.skew, plan_.seed + static_cast<std::uint64_t>(s));
       if (!f || aware) {
         const Told told = tell(set_, costs, setup_.told);
         Workload w = workload(told);
@@ -354,7 +354,7 @@ class Measurement {
   }
 
   Json times() const {
-    const std::vector<float> costs = costs_of(set_, plan_.skew, plan_.seed);
+    const std::vector<float> costs = sources_.costs(plan_.skew, plan_.seed);
     const Told told = tell(set_, costs, setup_.told);
     const Workload w = workload(told);
     const FilterType* base_type = find_filter(setup_.beside);
@@ -438,7 +438,20 @@ class Measurement {
   }
 
   Json churn() const {
-    const std::vector<float> costs = costs_of(set_, plan_.skew, plan_.seed);
+    std::vector<Spread> after;
+    Json values;
+    for (int s = 0; s < setup_.shuffles; ++s)
+      if (Json refused = churn_once(sources_.costs(plan_.skew, plan_.seed + static_cast<std::uint64_t>(s)), after, values);
+          !refused.empty())
+        return refused;
+    Json curve = Json::array();
+    for (std::size_t round = 0; round < after.size(); ++round)
+      curve.push_back({{"x", round}, {"wfpr", after[round].json(true)}});
+    return {{"curve", std::move(curve)}, {"values", std::move(values)}};
+  }
+
+  // Adds the weighted rate after every round to `after`. Empty, or why it cannot be.
+  Json churn_once(const std::vector<float>& costs, std::vector<Spread>& after, Json& values) const {
     const Told told = tell(set_, costs, setup_.told);
     Workload w{.keys = set_.keys, .capacity = set_.keys.size(), .seed = plan_.seed, .threads = plan_.threads};
     // Those who can be told later are told later; the others need to know before they are built.
@@ -449,17 +462,16 @@ class Measurement {
     }
     auto f = build(w);
     if (!f) return problem(f.error());
-    Json curve = Json::array();
-    const auto add = [&](int round) { curve.push_back({{"x", round}, {"wfpr", weighted(*f, costs)}}); };
+    const auto rounds = static_cast<std::size_t>(x_values(job_.panel->x, plan_.size).back());
+    after.resize(rounds + 1);
     if (later && !job_.series->told_again)
       for (std::size_t i = 0; i < told.digests.size(); ++i) f->adapt(told.digests[i], told.costs[i]);
-    add(0);
+    after[0].add(weighted(*f, costs));
     std::vector<Digest> live(set_.keys.begin(), set_.keys.end());
     std::size_t next = 0;
     Random random(plan_.seed);
     const auto moved = static_cast<std::size_t>(setup_.churn * static_cast<double>(live.size()));
-    const auto rounds = static_cast<int>(x_values(job_.panel->x, plan_.size).back());
-    for (int round = 1; round <= rounds; ++round) {
+    for (std::size_t round = 1; round <= rounds; ++round) {
       if (job_.series->told_again)
         for (std::size_t i = 0; i < told.digests.size(); ++i)
           if (f->may_contain(told.digests[i])) f->adapt(told.digests[i], told.costs[i]);
@@ -472,15 +484,16 @@ class Measurement {
         if (!f->insert(d))
           throw Failure{fmt::format("{} has no room for a key in {}", plan_.type->name, job_.experiment->name)};
       }
-      add(round);
+      after[round].add(weighted(*f, costs));
     }
     need_all_keys(*f, live);
-    return {{"curve", std::move(curve)}, {"values", {{"bits_per_key", bits_per_key(*f)}, {"bytes", size_bytes(*f)}}}};
+    values = {{"bits_per_key", bits_per_key(*f)}, {"bytes", size_bytes(*f)}};
+    return {};
   }
 
   // ---- shift
   Json shift() const {
-    const std::vector<float> costs = costs_of(set_, plan_.skew, plan_.seed);
+    const std::vector<float> costs = sources_.costs(plan_.skew, plan_.seed);
     const Told told = tell(set_, costs, setup_.told);
     auto f = build(workload(told));
     if (!f) return problem(f.error());
@@ -503,7 +516,7 @@ class Measurement {
   }
 
   Json disk() const {
-    const std::vector<float> costs = costs_of(set_, plan_.skew, plan_.seed);
+    const std::vector<float> costs = sources_.costs(plan_.skew, plan_.seed);
     const Told told = tell(set_, costs, setup_.told);
     auto f = build(workload(told));
     if (!f) return problem(f.error());
@@ -545,7 +558,7 @@ class Measurement {
 
   // ---- life
   Json life() const {
-    const std::vector<float> costs = costs_of(set_, plan_.skew, plan_.seed);
+    const std::vector<float> costs = sources_.costs(plan_.skew, plan_.seed);
     Traffic traffic(set_, costs, plan_.seed);
     Random random(plan_.seed);
     double read = setup_.read_us * 1e3;
@@ -592,6 +605,7 @@ class Measurement {
   const Job& job_;
   const Plan& plan_;
   const Setup& setup_;
+  Sources& sources_;
   const KeySet& set_;
   Hasher hasher_;
 };

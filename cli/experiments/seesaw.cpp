@@ -5,7 +5,7 @@ namespace naysay::cli {
 
 namespace {
 
-constexpr Setup kShalla = {.data = Data::blocklist, .keys = 1'491'178, .negatives = 1'435'527, .shuffles = 5};
+constexpr Setup kShalla = {.data = Data::blocklist, .keys = 1'491'178, .negatives = 1'435'527, .shuffles = 5, .quick_scale = 0.25};
 constexpr Setup kYcsb = {
     .data = Data::ycsb, .keys = 12'500'611, .negatives = 11'574'201, .shuffles = 5, .quick_scale = 0.02};
 
@@ -33,8 +33,8 @@ std::vector<Series> contestants() {
 }
 
 constexpr const char* kUnreached =
-    "The authors' own code does not reach its published points either (3.58 % at 3.56 MiB and 0.88 % at 6.4 MiB with 5 % "
-    "of the negatives encoded); we report what the structure gives.";
+    "The 5 % costliest negatives carry four fifths of Zipf 1.0 costs, so the last fifth at the stranger rate of these counters "
+    "alone costs more than was published; the authors' own code gives 3.58 % at 3.56 MiB and 0.88 % at 6.4 MiB.";
 constexpr const char* kStacked =
     "The paper's three layers have equal rates and a fixed 5 % of the negatives; ours are tuned, rates and number of "
     "negatives both.";

@@ -105,9 +105,16 @@ void Sources::read(const Wish& wish, const Progress& progress) {
   generate(wish);
 }
 
-std::vector<float> costs_of(const KeySet& set, double skew, std::uint64_t seed) {
-  if (skew == kRealCosts && !set.weights.empty()) return {set.weights.begin(), set.weights.end()};
-  return zipf_costs(set.negatives.size(), skew == kRealCosts ? 1.0 : skew, seed);
+std::vector<float> Sources::costs(double skew, std::uint64_t shuffle) {
+  if (skew == kRealCosts && !set_.weights.empty()) return {set_.weights.begin(), set_.weights.end()};
+  const double zipf = skew == kRealCosts ? 1.0 : skew;
+  if (by_rank_.size() != set_.negatives.size() || by_rank_skew_ != zipf) {
+    by_rank_ = zipf_by_rank(set_.negatives.size(), zipf);
+    by_rank_skew_ = zipf;
+  }
+  std::vector<float> costs = by_rank_;
+  Random(shuffle).shuffle(std::span<float>(costs));
+  return costs;
 }
 
 }  // namespace naysay::cli

@@ -40,6 +40,9 @@ class Sources {
   // Valid until the next call. Throws a Failure if files are missing or too small.
   const KeySet& get(const Wish& wish, const Progress& progress);
 
+  // What the negatives of that set cost: Zipf over a shuffle, or what the file says.
+  std::vector<float> costs(double skew, std::uint64_t shuffle);
+
   Hasher hasher(bool siphash) const;
   // Is the folder there, with its two files? Throws a Failure that says what is wrong; to be asked before long work.
   void check() const;
@@ -60,9 +63,8 @@ class Sources {
   GrowingArray<Digest> file_keys_;
   Negatives file_negatives_;
   bool files_use_siphash_ = false;
+  std::vector<float> by_rank_;  // costs before they are shuffled, of skew by_rank_skew_
+  double by_rank_skew_ = -1;
 };
-
-// What a negative costs: Zipf over a shuffle, or what the file says.
-std::vector<float> costs_of(const KeySet& set, double skew, std::uint64_t seed);
 
 }  // namespace naysay::cli

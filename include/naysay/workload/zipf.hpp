@@ -24,8 +24,8 @@
 
 namespace naysay {
 
-// Requires skew >= 0 and finite.
-inline std::vector<float> zipf_costs(std::uint64_t count, double skew, std::uint64_t seed) {
+// In order of rank, the costliest first. Requires skew >= 0 and finite.
+inline std::vector<float> zipf_by_rank(std::uint64_t count, double skew) {
   assert(skew >= 0 && std::isfinite(skew));
   const auto weight = [&](std::uint64_t i) { return std::pow(static_cast<double>(i + 1), -skew); };
   double sum = 0;
@@ -33,6 +33,12 @@ inline std::vector<float> zipf_costs(std::uint64_t count, double skew, std::uint
   const double scale = static_cast<double>(count) / sum;
   std::vector<float> costs(count);
   for (std::uint64_t i = 0; i < count; ++i) costs[i] = static_cast<float>(weight(i) * scale);
+  return costs;
+}
+
+// Shuffled. Requires skew >= 0 and finite.
+inline std::vector<float> zipf_costs(std::uint64_t count, double skew, std::uint64_t seed) {
+  std::vector<float> costs = zipf_by_rank(count, skew);
   Random(seed).shuffle(std::span<float>(costs));
   return costs;
 }
