@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -78,8 +79,9 @@ void run(const Options& o) {
   if (o.list) return list();
   const auto chosen = need_experiments(o.names.empty() ? std::vector<std::string>{"speed"} : o.names);
   const auto filters = need_filters(o.filters);
-  if (o.size != "quick" && o.size != "paper") throw Failure{fmt::format("--size is '{}'; it must be quick or paper", o.size)};
-  const Size size = o.size == "quick" ? Size::quick : Size::paper;
+  const auto named = std::find(std::begin(kSizeNames), std::end(kSizeNames), o.size);
+  if (named == std::end(kSizeNames)) throw Failure{fmt::format("--size is '{}'; it must be tiny, quick or paper", o.size)};
+  const auto size = static_cast<Size>(named - std::begin(kSizeNames));
   Sources sources(o.data, o.seed);
   sources.check();
   Results results(o.out);
@@ -153,9 +155,9 @@ void add_bench(CLI::App& app, int&) {
   CLI::App* c = app.add_subcommand("bench", "measure named experiments: speed, space, and the figures of the papers");
   c->add_option("experiments", o->names, "their names, or all; none: speed")->type_name("NAME");
   c->add_flag("--list", o->list, "name all experiments");
-  c->add_option("--size", o->size, "quick takes seconds; paper takes as many keys as the papers")
+  c->add_option("--size", o->size, "quick takes seconds; paper as many keys as the papers; tiny only shows that it runs")
       ->capture_default_str()
-      ->type_name("quick|paper");
+      ->type_name("tiny|quick|paper");
   c->add_option("--data", o->data,
                 "a folder with a file *positive* of keys and a file *negative* of key<TAB>cost; without it URLs are made up")
       ->type_name("DIR");
@@ -170,8 +172,7 @@ void add_bench(CLI::App& app, int&) {
       "Times are medians of five rounds and are compared with Bloom (or another filter) in the same rounds.\n\n"
       "Example:\n"
       "  naysay bench --list\n"
-      "  naysay bench habf-fig10 --filters bloom,habf --out results.jsonl\n"
-      "  naysay report results.jsonl -o report.html");
+      "  naysay bench habf-fig10 --size tiny --filters bloom,habf --out results.jsonl");
   c->callback([o] { run(*o); });
 }
 

@@ -8,6 +8,7 @@
 #include "experiments/results.hpp"
 #include "failure.hpp"
 #include "files.hpp"
+#include "output.hpp"
 #include "page.hpp"
 
 namespace naysay::cli {
@@ -20,7 +21,8 @@ struct Options {
 };
 
 void run(const Options& o) {
-  need_page();
+  const bool markdown = o.output.ends_with(".md");
+  if (!markdown) need_page();
   if (o.output != "-") need(files::can_create(o.output));
   std::vector<nlohmann::ordered_json> lines;
   for (const std::string& path : o.results) {
@@ -31,7 +33,13 @@ void run(const Options& o) {
   if (data["figures"].empty())
     throw Failure{fmt::format("{}: there is no measurement of an experiment this version knows; see naysay bench --list", o.results[0])};
   data["title"] = "naysay: measured";
-  write_page(o.output, data);
+  if (markdown) {
+    Output out(o.output);
+    out.write(markdown_of(data));
+    out.finish();
+  } else {
+    write_page(o.output, data);
+  }
   if (o.output == "-") return;
   std::size_t panels = 0, deviations = 0, unexplained = 0;
   for (const auto& figure : data["figures"])
@@ -53,12 +61,12 @@ void add_report(CLI::App& app, int&) {
   auto o = std::make_shared<Options>();
   CLI::App* c = app.add_subcommand("report", "make one HTML page of what naysay bench measured");
   c->add_option("results", o->results, "files of results that naysay bench --out wrote")->required()->type_name("FILE");
-  c->add_option("-o,--output", o->output, "the page to write; - is the standard output")->capture_default_str()->type_name("FILE");
+  c->add_option("-o,--output", o->output, "the page to write; - is the standard output; a name that ends in .md gets Markdown tables")->capture_default_str()->type_name("FILE");
   c->footer(
       "The page holds everything: it can be mailed, and opened without a network.\n\n"
       "Example:\n"
-      "  naysay bench habf-fig10 --out results.jsonl\n"
-      "  naysay report results.jsonl -o report.html");
+      "  naysay bench habf-fig10 --size tiny --filters bloom --out results.jsonl\n"
+      "  naysay report results.jsonl -o report.md");
   c->callback([o] { run(*o); });
 }
 

@@ -11,7 +11,8 @@
 // (churn, life, shift) makes a whole curve, and that is one measurement too.
 //
 // Sizes: `paper` takes as many keys as the paper. `quick` takes quick_scale of them and the same bits for each, so that
-// rates stay comparable; x keeps the paper's unit.
+// rates stay comparable; x keeps the paper's unit. `tiny` takes at most kTinyKeys and the ends of the x axis: it shows
+// that everything runs, and nothing else.
 #pragma once
 
 #include <cmath>
@@ -25,7 +26,7 @@
 
 namespace naysay::cli {
 
-enum class Size : std::uint8_t { quick, paper };
+enum class Size : std::uint8_t { tiny, quick, paper };
 
 // Where keys come from. `blocklist` is real if the user has the files, and else made-up URLs.
 enum class Data : std::uint8_t { blocklist, ycsb, integers };
@@ -143,9 +144,11 @@ void add_our_own(std::vector<Experiment>& to);
 
 // The panel whose measurements this one shows: itself, or another one.
 const Panel& measured_panel(const Experiment& e, const Panel& p);
-std::span<const double> x_values(const Axis& axis, Size size);
+std::vector<double> x_values(const Axis& axis, Size size);
 
-inline constexpr const char* kSizeNames[] = {"quick", "paper"};
+inline constexpr double kTinyKeys = 2000, kTinyNegatives = 4000;
+
+inline constexpr const char* kSizeNames[] = {"tiny", "quick", "paper"};
 inline constexpr const char* kDataNames[] = {"blocklist", "ycsb", "integers"};
 inline constexpr const char* kKindNames[] = {"rates", "times", "churn", "shift", "disk", "life"};
 

@@ -72,14 +72,16 @@ class PanelMaker {
  public:
   PanelMaker(const Experiment& e, const Panel& p, const std::vector<const Json*>& lines)
       : e_(e), p_(p), source_(measured_panel(e, p)) {
-    bool paper = false;
-    for (const Json* line : lines) paper |= of_this_panel(*line) && line->value("size", "") == "paper";
+    const auto has = [&](const char* size) {
+      return std::any_of(lines.begin(), lines.end(),
+                         [&](const Json* line) { return of_this_panel(*line) && line->value("size", "") == size; });
+    };
+    size_ = has("paper") ? Size::paper : has("quick") ? Size::quick : Size::tiny;
     for (const Json* line : lines) {
-      if (!of_this_panel(*line) || (line->value("size", "") == "paper") != paper) continue;
+      if (!of_this_panel(*line) || line->value("size", "") != kSizeNames[static_cast<int>(size_)]) continue;
       const Json& x = (*line)["x"];
       lines_[(*line)["series"].get<std::string>()][x.is_number() ? x.get<double>() : kNoX] = line;
     }
-    size_ = paper ? Size::paper : Size::quick;
   }
 
   bool empty() const { return lines_.empty(); }
@@ -91,7 +93,7 @@ class PanelMaker {
     j["size"] = kSizeNames[static_cast<int>(size_)];
     j["workload"] = workload_text();
     j["chart"] = p_.bars ? "bars" : "lines";
-    j["x"] = {{"label", p_.x.label}, {"log", p_.x.log}};
+    j["x"] = {{"label", source_.x.label}, {"log", source_.x.log}};
     j["y"] = {{"label", y_label()}, {"log", p_.y_log}, {"unit", kUnitNames[static_cast<int>(unit())]}};
     j["curves"] = curves();
     j["published"] = published();
@@ -106,11 +108,10 @@ class PanelMaker {
  private:
   bool of_this_panel(const Json& line) const { return line["experiment"] == e_.name && line["panel"] == source_.id; }
 
-  Unit unit() const { return *p_.over ? Unit::ratio : p_.ys.empty() ? p_.unit : p_.unit; }
+  Unit unit() const { return *p_.over ? Unit::ratio : p_.unit; }
 
   std::string y_label() const {
-    std::string label = p_.ys.size() == 1 || p_.bars ? p_.ys[0].label : "";
-    if (p_.bars && p_.ys.size() > 1) label.clear();
+    std::string label = p_.ys.size() == 1 ? p_.ys[0].label : "";
     if (*p_.over) label += fmt::format(", over that of {}", p_.over);
     return label;
   }
@@ -262,7 +263,7 @@ class PanelMaker {
       }
       return {{"columns", std::move(columns)}, {"brief", std::move(brief)}, {"rows", std::move(rows)}};
     }
-    columns.push_back(p_.x.label);
+    columns.push_back(source_.x.label);
     std::set<double> xs;
     std::vector<std::pair<std::map<double, Value>, const char*>> bodies;
     for (const Series& s : source_.series)
@@ -288,6 +289,7 @@ class PanelMaker {
 
   Json deviations() const {
     Json out = Json::array();
+    if (size_ == Size::tiny) return out;  // it measures nothing
     for (const Published& p : p_.published) {
       const Series* s = find_series(p.series);
       if (!s) continue;
@@ -301,7 +303,7 @@ class PanelMaker {
                                                                 : off < -kDeviates;
         if (!deviates) return false;
         const Unit u = metric_unit(metric);
-        const std::string where = p_.bars || p.x == kEverywhere ? "" : fmt::format(" at {} {}", x_text(x), p_.x.label);
+        const std::string where = p_.bars || p.x == kEverywhere ? "" : fmt::format(" at {} {}", x_text(x), source_.x.label);
         const std::string factor = y <= 0 ? "below what so many negatives can show" : y > p.y ? fmt::format("{:.3g} times as much", y / p.y) : fmt::format("{:.3g} times less", p.y / y);
         out.push_back({{"text", fmt::format("{}{}: ours {}, published {}{} ({})", s->name, where, y_text(y, u),
                                             p.relation == Relation::at_most    ? "at most "
@@ -369,7 +371,7 @@ class PanelMaker {
         const auto v = drawn(s.name, p_.ys[0].name);
         if (const auto found = v.find(x); found != v.end()) at.push_back({s.name, found->second.y});
       }
-      where = fmt::format("{} {}", x_text(x), p_.x.label);
+      where = fmt::format("{} {}", x_text(x), source_.x.label);
     }
     if (at.size() < 2) return "";
     std::stable_sort(at.begin(), at.end(), [](const Entry& a, const Entry& b) { return a.y < b.y; });
@@ -383,7 +385,7 @@ class PanelMaker {
   const Experiment& e_;
   const Panel& p_;
   const Panel& source_;
-  Size size_ = Size::quick;
+  Size size_ = Size::tiny;
   std::map<std::string, std::map<double, const Json*>> lines_;
 };
 
@@ -453,6 +455,63 @@ std::string text_of(const Json& figure) {
       out += fmt::format("deviation: {}. {}\n", d["text"].get<std::string>(), why.empty() ? "UNEXPLAINED" : why);
     }
     for (const Json& p : panel["problems"]) out += fmt::format("note: {}\n", p.get<std::string>());
+  }
+  return out;
+}
+
+std::string markdown_of(const Json& data) {
+  // Nothing in a cell may end it or begin something else.
+  const auto plain = [](const std::string& text) {
+    std::string out;
+    for (const char c : text) {
+      if (c == '|' || c == '<' || c == '*' || c == '`') out += '\\';
+      out += c == '\n' ? ' ' : c;
+    }
+    return out;
+  };
+  const auto text = [&](const Json& j) { return plain(j.get<std::string>()); };
+  std::string out;
+  for (const Json& m : data["machines"])
+    out += fmt::format("Measured on {} ({} cores, {}), compiler {}, naysay {}, commit `{}`.\n", text(m["cpu"]), m["cores"].dump(),
+                       text(m["simd"]), text(m["compiler"]), text(m["naysay"]), m["commit"].get<std::string>());
+  for (const Json& figure : data["figures"]) {
+    out += fmt::format("\n## {}: {}\n\nSource: {}. {}\n", text(figure["name"]), text(figure["title"]), text(figure["source"]), text(figure["about"]));
+    for (const Json& panel : figure["panels"]) {
+      out += fmt::format("\n### {}) {}\n\n{} size; {}. Values: {}.\n\n", text(panel["id"]), text(panel["title"]), text(panel["size"]),
+                         text(panel["workload"]), panel["y"]["label"] == "" ? "see the columns" : text(panel["y"]["label"]));
+      const Json& table = panel["table"];
+      std::string head = "|", rule = "|";
+      for (std::size_t i = 0; i < table["columns"].size(); ++i) {
+        if (!table["brief"][i].get<bool>()) continue;
+        head += fmt::format(" {} |", text(table["columns"][i]));
+        rule += i == 0 ? " --- |" : " ---: |";
+      }
+      out += head + "\n" + rule + "\n";
+      for (const Json& row : table["rows"]) {
+        std::string line = "|";
+        for (std::size_t i = 0; i < row.size(); ++i)
+          if (table["brief"][i].get<bool>()) line += fmt::format(" {} |", text(row[i]["t"]));
+        out += line + "\n";
+      }
+      if (!panel["published"].empty()) {
+        out += "\nPublished: ";
+        std::string list;
+        for (const Json& p : panel["published"]) {
+          const std::string where = panel["chart"] == "bars" ? (p.contains("metric") && panel["curves"].size() > 1 ? " " + text(p["metric"]) : "")
+                                    : p["x"].is_number()     ? " at " + x_text(p["x"].get<double>())
+                                                             : "";
+          list += fmt::format("{}{}{} {}", list.empty() ? "" : "; ", text(p["curve"]), where, text(p["text"]));
+        }
+        out += list + ".\n";
+      }
+      if (!panel["finding"].get<std::string>().empty()) out += "\n" + text(panel["finding"]) + "\n";
+      out += "\n" + text(panel["advice"]) + "\n";
+      if (!panel["deviations"].empty()) out += "\nMore than 20 % from what was published:\n\n";
+      for (const Json& d : panel["deviations"])
+        out += fmt::format("- {}. {}\n", text(d["text"]), d["why"] == "" ? "**Unexplained.**" : text(d["why"]));
+      if (!panel["problems"].empty()) out += "\n";
+      for (const Json& p : panel["problems"]) out += fmt::format("- {}\n", text(p));
+    }
   }
   return out;
 }

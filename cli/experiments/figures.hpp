@@ -24,6 +24,9 @@ nlohmann::ordered_json figures(const std::vector<nlohmann::ordered_json>& lines)
 // One experiment's panels as text, from the same.
 std::string text_of(const nlohmann::ordered_json& figure);
 
+// All of it as Markdown, for docs/results.
+std::string markdown_of(const nlohmann::ordered_json& figures);
+
 // y as people read it: "0.36 %", "48 ns", ...
 std::string y_text(double y, Unit unit);
 

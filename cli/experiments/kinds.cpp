@@ -29,6 +29,8 @@ constexpr int kRounds = 5;
 constexpr double kBuildNs = 2e9;                         // a filter that takes longer is not built again
 constexpr std::size_t kQueries = std::size_t{1} << 17;   // of each sort in a round: milliseconds
 constexpr std::size_t kDiskQueries = 200'000;            // a few thousand reads at 1 %
+// Strangers: enough to see one false positive in a million where there are as many keys.
+constexpr std::uint64_t kLeastStrangers = 200'000, kMostStrangers = 2'000'000;
 constexpr int kOblivious = 10;                           // more shuffles for filters that costs do not change
 
 // Takes part in every timed loop, so that none can be dropped.
@@ -113,17 +115,17 @@ class Traffic {
 // A file of blocks that lies on the disk and not in memory, and one random read from it.
 class Store {
  public:
-  Store() {
+  explicit Store(std::uint64_t bytes) : bytes_(bytes) {
     const std::string pattern = (std::filesystem::temp_directory_path() / "naysay-store-XXXXXX").string();
     std::string path = pattern;
     fd_ = ::mkstemp(path.data());
     if (fd_ < 0) throw Failure{fmt::format("{}: cannot make a file to read from", pattern)};
     ::unlink(path.c_str());
     std::vector<char> block(kBlock * 256, 'x');
-    for (std::uint64_t i = 0; i < kBytes; i += block.size())
+    for (std::uint64_t i = 0; i < bytes_; i += block.size())
       if (::write(fd_, block.data(), block.size()) != static_cast<ssize_t>(block.size())) {
         ::close(fd_);
-        throw Failure{fmt::format("{}: there is no room for {} bytes to read from", pattern, kBytes)};
+        throw Failure{fmt::format("{}: there is no room for {} bytes to read from", pattern, bytes_)};
       }
     ::fsync(fd_);
     forget();
@@ -135,15 +137,16 @@ class Store {
   void read(std::uint64_t random) {
     alignas(4096) static char block[kBlock];
     if (reads_++ % kForgetEvery == 0) forget();
-    const std::uint64_t at = fast_range(random, kBytes / kBlock) * kBlock;
+    const std::uint64_t at = fast_range(random, bytes_ / kBlock) * kBlock;
     if (::pread(fd_, block, kBlock, static_cast<off_t>(at)) > 0) sink = static_cast<unsigned char>(block[0]);
   }
 
  private:
-  static constexpr std::uint64_t kBlock = 4096, kBytes = std::uint64_t{256} << 20;
+  static constexpr std::uint64_t kBlock = 4096;
   static constexpr std::uint64_t kForgetEvery = 64;  // so that next to nothing of the file is in memory
   void forget() { (void)::posix_fadvise(fd_, 0, 0, POSIX_FADV_DONTNEED); }
 
+  std::uint64_t bytes_;
   int fd_ = -1;
   std::uint64_t reads_ = 0;
 };
@@ -364,7 +367,7 @@ class Measurement {
 
     Random random(plan_.seed);
     std::vector<Digest> present, absent, mixed;
-    for (std::size_t i = 0; i < kQueries; ++i) {
+    for (std::size_t i = 0; i < (plan_.size == Size::tiny ? 1000 : kQueries); ++i) {
       present.push_back(set_.keys[random.below(set_.keys.size())]);
       absent.push_back(i % 2 == 0 && !told.digests.empty() ? told.digests[random.below(told.digests.size())]
                                                            : set_.strangers[random.below(set_.strangers.size())]);
@@ -508,10 +511,17 @@ class Measurement {
   }
 
   // ---- disk
-  double read_ns(Store& store, Random& random) const {
+  // One for the whole run.
+  Store& store() const {
+    static Store file(plan_.size == Size::tiny ? std::uint64_t{4} << 20 : std::uint64_t{256} << 20);
+    return file;
+  }
+  std::size_t disk_queries() const { return plan_.size == Size::tiny ? 2000 : kDiskQueries; }
+
+  double read_ns(Random& random) const {
     constexpr int kReads = 500;
     return ns_each(kReads, [&] {
-      for (int i = 0; i < kReads; ++i) store.read(random());
+      for (int i = 0; i < kReads; ++i) store().read(random());
     });
   }
 
@@ -524,8 +534,8 @@ class Measurement {
     Traffic traffic(set_, costs, plan_.seed);
     Random random(plan_.seed);
     std::vector<Digest> queries;
-    const auto present = static_cast<std::size_t>(plan_.present_share * kDiskQueries);
-    for (std::size_t i = 0; i < kDiskQueries; ++i)
+    const auto present = static_cast<std::size_t>(plan_.present_share * static_cast<double>(disk_queries()));
+    for (std::size_t i = 0; i < disk_queries(); ++i)
       queries.push_back(i < present ? set_.keys[random.below(set_.keys.size())] : traffic.digest(traffic.next()));
     random.shuffle(std::span<Digest>(queries));
     std::uint64_t reads = 0;
@@ -544,12 +554,11 @@ class Measurement {
       v["read_ns"] = setup_.read_us * 1e3;
       v["total_ns"] = filter_ns.median() + read_share * setup_.read_us * 1e3;
     } else {
-      Store store;
+      v["read_ns"] = read_ns(random);
       const double total = ns_each(queries.size(), [&] {
         for (const Digest& d : queries)
-          if (f->may_contain(d)) store.read(random());
+          if (f->may_contain(d)) store().read(random());
       });
-      v["read_ns"] = read_ns(store, random);
       v["total_ns"] = total;
     }
     v["bits_per_key"] = bits_per_key(*f);
@@ -562,10 +571,7 @@ class Measurement {
     Traffic traffic(set_, costs, plan_.seed);
     Random random(plan_.seed);
     double read = setup_.read_us * 1e3;
-    if (read == 0) {
-      Store store;
-      read = read_ns(store, random);
-    }
+    if (read == 0) read = read_ns(random);
     // Nobody is told of negatives before the first error.
     const Workload w{.keys = set_.keys, .seed = plan_.seed, .threads = plan_.threads};
     std::optional<AnyFilter> f;
@@ -581,8 +587,10 @@ class Measurement {
     Json curve = Json::array();
     curve.push_back({{"x", 0}, {"seconds", ns / 1e9}, {"wfpr", nullptr}});
     std::uint64_t done = 0;
+    bool warm = false;
     std::vector<std::size_t> asked;
-    for (const double until : x_values(job_.panel->x, plan_.size)) {
+    for (double until : x_values(job_.panel->x, plan_.size)) {
+      if (plan_.size == Size::tiny) until /= 1000;
       asked.clear();
       for (; done < static_cast<std::uint64_t>(until); ++done) asked.push_back(traffic.next());
       std::uint64_t errors = 0;
@@ -592,7 +600,12 @@ class Measurement {
           ++errors;
           if (plan_.type->adaptive) f->adapt(traffic.digest(i), costs[i]);
         }
+        if (plan_.type->warming && !warm && f->full()) {
+          warm = true;
+          if (auto ok = f->warm(set_.keys); !ok) refused = ok.error();
+        }
       });
+      if (refused) return problem(*refused);
       ns += static_cast<double>(errors) * read;
       curve.push_back({{"x", until},
                        {"seconds", ns / 1e9},
@@ -634,7 +647,8 @@ std::vector<Job> jobs_of(const Experiment& e, Size size, std::vector<std::string
 
 Plan plan(const Job& job, Size size, std::uint64_t seed) {
   const Setup& s = job.panel->setup;
-  const double scale = size == Size::quick ? s.quick_scale : 1;
+  const bool tiny = size == Size::tiny;
+  const double scale = size == Size::paper ? 1 : s.quick_scale;
   const double x = job.x.value_or(0);
   const auto set = [&](Sets what) { return job.x && job.panel->x.sets == what; };
   Plan p;
@@ -647,10 +661,10 @@ Plan plan(const Job& job, Size size, std::uint64_t seed) {
   p.wish.data = s.data;
   p.wish.siphash = job.series->siphash;
   const double keys = set(Sets::keys) ? x : s.keys * scale;
-  p.wish.keys = static_cast<std::uint64_t>(keys);
-  p.wish.negatives = static_cast<std::uint64_t>(set(Sets::negatives_per_key) ? x * keys
-                                                : set(Sets::keys)            ? s.negatives / s.keys * keys
-                                                                             : s.negatives * scale);
+  const double negatives = set(Sets::negatives_per_key) ? x * keys : s.negatives / s.keys * keys;
+  p.wish.keys = static_cast<std::uint64_t>(tiny ? std::min(keys, kTinyKeys) : keys);
+  p.wish.negatives = static_cast<std::uint64_t>(tiny ? std::min(negatives, kTinyNegatives) : negatives);
+  p.wish.strangers = tiny ? 2 * p.wish.keys : std::clamp(p.wish.keys, kLeastStrangers, kMostStrangers);
   if (job.panel->kind == Kind::churn) p.wish.newcomers = p.wish.keys;
   const auto put = [&](const Param& param) {
     for (Param& old : p.params)

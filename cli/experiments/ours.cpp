@@ -78,8 +78,8 @@ void add_our_own(std::vector<Experiment>& to) {
        .about = "Queries about absent keys, medians of five rounds in which each filter takes turns with Bloom. A random read "
                 "is an independent read at a random place of as many bytes as the filter has, in the same run: the floor.",
        .panels = {speed("a", "In the cache: 100,000 keys, 10 bits a key", integers(1e5, 1),
-                        "In the cache arithmetic decides: blocked-bloom, binary-fuse and the ribbons are several times as fast as "
-                        "filters that look at many places."),
+                        "In the cache arithmetic decides, and batches help most where one query's arithmetic can run beside the "
+                        "next one's: take what is lowest in batches if you can ask in batches."),
                   speed("b", "Out of the cache: 10 million keys (2 million when quick), 10 bits a key", integers(1e7, 0.2),
                         "Out of the cache the number of places decides, and asking in batches pays most.")}});
 

@@ -186,6 +186,7 @@ void add_seesaw_figures(std::vector<Experiment>& to) {
 
   const auto churn = [&](const char* id, const char* title, Setup setup, double part, std::vector<Published> published) {
     setup.churn = part;
+    setup.quick_scale = 0.02 * 1.25e7 / setup.keys;  // 250,000 keys
     setup.told = 0.05;
     const std::vector<Param> bits = {{"bits_per_key", "40"}};
     return Panel{.id = id,

@@ -13,8 +13,7 @@ namespace naysay::cli {
 
 namespace {
 
-// Enough to see one false positive in a million; and the ranges of indices that share no key.
-constexpr std::uint64_t kLeastStrangers = 200'000, kMostStrangers = 2'000'000;
+// Ranges of indices that share no key.
 constexpr std::uint64_t kNegativesFrom = std::uint64_t{1} << 40, kStrangersFrom = std::uint64_t{1} << 41,
                         kNewcomersFrom = std::uint64_t{1} << 42;
 
@@ -82,7 +81,7 @@ void Sources::generate(const Wish& wish) {
     set_.negatives = negatives_;
     set_.source = wish.data == Data::blocklist ? "made-up URLs" : kDataNames[static_cast<int>(wish.data)];
   }
-  make(strangers_, kStrangersFrom, std::clamp(wish.keys, kLeastStrangers, kMostStrangers));
+  make(strangers_, kStrangersFrom, wish.strangers);
   make(newcomers_, kNewcomersFrom, wish.newcomers);
   set_.strangers = strangers_;
   set_.newcomers = newcomers_;

@@ -33,7 +33,7 @@ class Sources {
 
   struct Wish {
     Data data = Data::integers;
-    std::uint64_t keys = 0, negatives = 0, newcomers = 0;
+    std::uint64_t keys = 0, negatives = 0, strangers = 0, newcomers = 0;
     bool siphash = false;
     bool operator==(const Wish&) const = default;
   };

@@ -30,8 +30,10 @@ const Panel& measured_panel(const Experiment& e, const Panel& p) {
   return p;
 }
 
-std::span<const double> x_values(const Axis& axis, Size size) {
-  return size == Size::paper && !axis.paper.empty() ? axis.paper : axis.quick;
+std::vector<double> x_values(const Axis& axis, Size size) {
+  if (size == Size::paper && !axis.paper.empty()) return axis.paper;
+  if (size == Size::tiny && axis.quick.size() > 2) return {axis.quick.front(), axis.quick.back()};
+  return axis.quick;
 }
 
 }  // namespace naysay::cli

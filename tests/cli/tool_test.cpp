@@ -27,7 +27,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 TEST_F(Tool, ShowsItsVersion) { EXPECT_EQ(must("naysay --version").find("naysay "), 0u); }
 
 TEST_F(Tool, ShowsAnExampleThatWorksInTheHelpOfEveryCommand) {
-  for (const char* command : {"build", "query", "inspect", "verify", "filters", "generate", "compare"}) {
+  for (const char* command : {"build", "query", "inspect", "verify", "filters", "generate", "compare", "bench", "report"}) {
     SCOPED_TRACE(command);
     const std::string help = must(std::string("naysay ") + command + " --help");
     EXPECT_EQ(help.find('\t'), std::string::npos);
@@ -457,7 +457,7 @@ std::vector<std::string> words_of(const std::string& line) {
   return words;
 }
 
-TEST_F(Tool, ComparesFiltersWithOneRowEachAndTwoSentences) {
+TEST_F(Tool, ComparesFiltersWithOneRowEachAndThreeSentences) {
   must(
       "naysay generate urls --count 2000 -o keys && naysay generate urls --first 2000 --count 4000 --zipf 1 -o "
       "negatives");
@@ -471,7 +471,7 @@ TEST_F(Tool, ComparesFiltersWithOneRowEachAndTwoSentences) {
   std::size_t sentences = 0;
   for (std::size_t i = 0; i < lines[5].size(); ++i)
     sentences += lines[5][i] == '.' && (i + 1 == lines[5].size() || lines[5][i + 1] == ' ');
-  EXPECT_EQ(sentences, 2u) << lines[5];
+  EXPECT_EQ(sentences, 3u) << lines[5];
 
   const Json j = Json::parse(read("j"));
   EXPECT_EQ(j["keys"], 2000);
@@ -493,6 +493,23 @@ TEST_F(Tool, ComparesFiltersWithOneRowEachAndTwoSentences) {
   for (const std::string& name : kColumns) header += (header.empty() ? "" : ",") + name;
   EXPECT_EQ(csv[0], header);
   EXPECT_EQ(std::count(csv[1].begin(), csv[1].end(), ','), 10);
+}
+
+TEST_F(Tool, ComparesAtSeveralBudgetsAndSaysWhereTheNextBetterOneBegins) {
+  must(
+      "naysay generate urls --count 2000 -o keys && naysay generate urls --first 2000 --count 4000 --zipf 1 -o "
+      "negatives");
+  // A quotient filter needs 4.5 bits a key; from there on it errs less than a counting Bloom filter.
+  const std::string compare = "naysay compare --keys keys --negatives negatives --filters counting-bloom,quotient ";
+  const std::string text = must(compare + "--bits-per-key 4 --sweep 4,8,16 --json j");
+  EXPECT_NE(text.find("A better one begins with more space: from 8 bits a key on quotient ("), std::string::npos) << text;
+  EXPECT_NE(must(compare + "--bits-per-key 4").find("bits a key on quotient ("), std::string::npos);
+  const Json j = Json::parse(read("j"));
+  ASSERT_EQ(j["sweep"].size(), 3u);
+  EXPECT_EQ(j["sweep"][2]["bits_per_key"], 16);
+  EXPECT_EQ(j["sweep"][2]["rows"].size(), 2u);
+  EXPECT_NE(must(compare + "--sweep 4,8").find("From 8.00 bits a key on quotient is the best"), std::string::npos);
+  refuses(compare + "--sweep 4,-1", "--sweep has -1 bits a key; each must be above 0 and at most 1000");
 }
 
 TEST_F(Tool, ComparesEveryFilterAndShowsWhyOneHasNoNumbers) {

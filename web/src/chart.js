@@ -9,8 +9,9 @@ import { el } from './dom.js';
 
 echarts.use([BarChart, LineChart, ScatterChart, GridComponent, LegendComponent, MarkLineComponent, TooltipComponent, SVGRenderer]);
 
-// Twelve colours that differ on white and on black, and for most colour-blind eyes by lightness; Bloom is always grey.
-const kPalette = ['#2f7ed8', '#e07b00', '#1b9e77', '#c2399b', '#7a5cd6', '#b8860b', '#0f9fb5', '#d6453d', '#5f8f1e', '#a0522d', '#4f6d9a', '#e0559a'];
+// Colours that differ on white and on black; Bloom is always grey. The symbols differ too.
+const kPalette = ['#2f7ed8', '#e07b00', '#1b9e77', '#c2399b', '#7a5cd6', '#b8860b', '#0f9fb5', '#d6453d', '#5f8f1e', '#a0522d',
+  '#4f6d9a', '#e0559a', '#3fbf5f', '#9a7bff', '#00c2c7', '#c98500', '#ff7f6a', '#6aa5ff', '#8c6d46', '#b4b800', '#d884e8', '#00916e'];
 const kNamed = {
   bloom: '#8a8f98', 'taught-ribbon': '#1b9e77', habf: '#e07b00', 'f-habf': '#d6a13d', xor: '#2f7ed8', ribbon: '#0f9fb5',
   'weighted-bloom': '#7a5cd6', 'stacked-bloom': '#c2399b', seesaw: '#e07b00', 'counting-bloom': '#8a8f98', guarded: '#1b9e77',
@@ -33,13 +34,18 @@ function ticks(unit) {
 const xTicks = (v) => (Math.abs(v) >= 1e6 ? `${+(v / 1e6).toPrecision(3)} M` : Math.abs(v) >= 1e4 ? `${+(v / 1e3).toPrecision(3)} k` : String(+v.toPrecision(4)));
 
 function colours(curves) {
-  const filters = curves.map((c) => c.filter);
-  const distinct = new Set(filters).size === filters.length;
-  const used = new Set(distinct ? filters.map((f) => kNamed[f]).filter(Boolean) : []);
+  // A filter has its own colour on every chart; where two curves would share one, the later takes a free one.
+  const map = new Map();
+  const used = new Set();
+  for (const c of curves) {
+    const own = kNamed[c.filter];
+    if (!own || used.has(own)) continue;
+    used.add(own);
+    map.set(c.name, own);
+  }
   const free = kPalette.filter((c) => !used.has(c));
   let next = 0;
-  const map = new Map();
-  for (const c of curves) map.set(c.name, (distinct && kNamed[c.filter]) || free[next++ % free.length]);
+  for (const c of curves) if (!map.has(c.name)) map.set(c.name, free[next++ % free.length]);
   return map;
 }
 
@@ -174,7 +180,7 @@ function bars(panel, style) {
       formatter: (items) => tip(items[0].name, items.filter((i) => i.data && i.data.text !== undefined)
         .map((i) => tipRow(i.color === 'transparent' ? i.borderColor : i.color, i.seriesName, i.data.text, i.data.spread))),
     }),
-    xAxis: valueAxis(style, { name: panel.y.label, log: panel.y.log, format, ...(panel.y.log ? { min: r.min, max: r.max } : { min: 0 }) }),
+    xAxis: { startValue: panel.y.log ? r.min : 0, ...valueAxis(style, { name: panel.y.label, log: panel.y.log, format, ...(panel.y.log ? { min: r.min, max: r.max } : { min: 0 }) }) },
     yAxis: {
       type: 'category', data: names, inverse: true, axisLabel: { color: style.ink, interval: 0 },
       axisLine: { lineStyle: { color: style.line } }, axisTick: { show: false },
