@@ -1,5 +1,5 @@
-// naysay bench: named experiments. Each is data (experiments/), how it is measured is shared (experiments/kinds.hpp), and
-// what is measured goes line by line into a file that a later run continues.
+// naysay bench: named experiments. Each is data (experiments/), how it is measured is shared (experiments/kinds.hpp),
+// and what is measured goes line by line into a file that a later run continues.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -80,7 +80,8 @@ void run(const Options& o) {
   const auto chosen = need_experiments(o.names.empty() ? std::vector<std::string>{"speed"} : o.names);
   const auto filters = need_filters(o.filters);
   const auto named = std::find(std::begin(kSizeNames), std::end(kSizeNames), o.size);
-  if (named == std::end(kSizeNames)) throw Failure{fmt::format("--size is '{}'; it must be tiny, quick or paper", o.size)};
+  if (named == std::end(kSizeNames))
+    throw Failure{fmt::format("--size is '{}'; it must be tiny, quick or paper", o.size)};
   const auto size = static_cast<Size>(named - std::begin(kSizeNames));
   Sources sources(o.data, o.seed);
   sources.check();
@@ -93,7 +94,8 @@ void run(const Options& o) {
   for (const Experiment* e : chosen) {
     std::vector<Job> jobs;
     for (Job& job : jobs_of(*e, size, missing))
-      if (std::any_of(filters.begin(), filters.end(), [&](const FilterType* t) { return t->name == job.series->filter; })) {
+      if (std::any_of(filters.begin(), filters.end(),
+                      [&](const FilterType* t) { return t->name == job.series->filter; })) {
         all += weight(job, size);
         jobs.push_back(job);
       }
@@ -155,11 +157,13 @@ void add_bench(CLI::App& app, int&) {
   CLI::App* c = app.add_subcommand("bench", "measure named experiments: speed, space, and the figures of the papers");
   c->add_option("experiments", o->names, "their names, or all; none: speed")->type_name("NAME");
   c->add_flag("--list", o->list, "name all experiments");
-  c->add_option("--size", o->size, "quick takes seconds; paper as many keys as the papers; tiny only shows that it runs")
+  c->add_option("--size", o->size,
+                "quick takes seconds; paper as many keys as the papers; tiny only shows that it runs")
       ->capture_default_str()
       ->type_name("tiny|quick|paper");
-  c->add_option("--data", o->data,
-                "a folder with a file *positive* of keys and a file *negative* of key<TAB>cost; without it URLs are made up")
+  c->add_option(
+       "--data", o->data,
+       "a folder with a file *positive* of keys and a file *negative* of key<TAB>cost; without it URLs are made up")
       ->type_name("DIR");
   c->add_option("--out", o->out, "append one JSON line a measurement; what is there already is not measured again")
       ->type_name("FILE");

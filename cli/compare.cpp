@@ -32,15 +32,15 @@ struct Options {
   bool nul = false;
 };
 
-constexpr double kAbove[] = {1.25, 1.5, 2, 3};      // budgets at which the advice looks for something better
-constexpr std::uint64_t kSampleKeys = 20'000;       // enough to tell filters apart, few enough for an instant
+constexpr double kAbove[] = {1.25, 1.5, 2, 3};  // budgets at which the advice looks for something better
+constexpr std::uint64_t kSampleKeys = 20'000;   // enough to tell filters apart, few enough for an instant
 
 // The rows as figures for the page.
 nlohmann::ordered_json as_page(const Options& o, const std::string& about, const std::vector<Row>& rows,
                                const std::vector<BudgetRows>& sweep, const std::string& advice) {
   using Json = nlohmann::ordered_json;
-  const auto bars = [&](const char* id, const char* title, const char* unit, std::vector<std::pair<const char*, const char*>> metrics,
-                        const char* hint) {
+  const auto bars = [&](const char* id, const char* title, const char* unit,
+                        std::vector<std::pair<const char*, const char*>> metrics, const char* hint) {
     Json curves = Json::array(), columns = Json::array({"filter"}), table = Json::array();
     std::vector<Json> cells;
     for (const Row& row : rows)
@@ -75,14 +75,19 @@ nlohmann::ordered_json as_page(const Options& o, const std::string& about, const
   };
   Json panels = Json::array();
   if (!rows.empty()) {
-    panels.push_back(bars("a", "What is accepted", "rate", {{"wfpr", "known negatives, by cost"}, {"known_fpr", "known negatives"}, {"fpr", "strangers"}},
-                          "Strangers are negatives that the filters were not told of."));
-    panels.push_back(bars("b", "Time", "nanoseconds", {{"build_ns", "build, a key"}, {"query_ns", "query, one by one"}, {"batch_ns", "query, in batches"}},
-                          "Medians of five, on the machine that made this page."));
+    panels.push_back(
+        bars("a", "What is accepted", "rate",
+             {{"wfpr", "known negatives, by cost"}, {"known_fpr", "known negatives"}, {"fpr", "strangers"}},
+             "Strangers are negatives that the filters were not told of."));
+    panels.push_back(
+        bars("b", "Time", "nanoseconds",
+             {{"build_ns", "build, a key"}, {"query_ns", "query, one by one"}, {"batch_ns", "query, in batches"}},
+             "Medians of five, on the machine that made this page."));
   }
   if (!sweep.empty()) {
     Json curves = Json::array(), columns = Json::array({"bits a key"}), table = Json::array();
-    for (const BudgetRows& at : sweep) table.push_back(Json::array({{{"v", at.bits_per_key}, {"t", number(at.bits_per_key)}}}));
+    for (const BudgetRows& at : sweep)
+      table.push_back(Json::array({{{"v", at.bits_per_key}, {"t", number(at.bits_per_key)}}}));
     for (std::size_t f = 0; f < sweep[0].rows.size(); ++f) {
       const std::string name(sweep[0].rows[f].filter->name);
       Json points = Json::array();
@@ -95,20 +100,23 @@ nlohmann::ordered_json as_page(const Options& o, const std::string& about, const
       }
       curves.push_back({{"name", name}, {"filter", name}, {"points", std::move(points)}});
     }
-    panels.push_back({{"id", "c"},
-                      {"title", "Budgets"},
-                      {"chart", "lines"},
-                      {"x", {{"label", "bits a key"}, {"log", false}}},
-                      {"y", {{"label", "part of the cost let through"}, {"log", true}, {"unit", "rate"}}},
-                      {"curves", std::move(curves)},
-                      {"published", Json::array()},
-                      {"table", {{"columns", std::move(columns)}, {"rows", std::move(table)}}},
-                      {"advice", "Take the budget behind which the lowest curve no longer falls enough to pay for it."}});
+    panels.push_back(
+        {{"id", "c"},
+         {"title", "Budgets"},
+         {"chart", "lines"},
+         {"x", {{"label", "bits a key"}, {"log", false}}},
+         {"y", {{"label", "part of the cost let through"}, {"log", true}, {"unit", "rate"}}},
+         {"curves", std::move(curves)},
+         {"published", Json::array()},
+         {"table", {{"columns", std::move(columns)}, {"rows", std::move(table)}}},
+         {"advice", "Take the budget behind which the lowest curve no longer falls enough to pay for it."}});
   }
   return {{"title", "naysay compare"},
           {"subtitle", about},
           {"advice", advice},
-          {"figures", Json::array({{{"name", "compare"}, {"title", o.keys + " against " + o.negatives}, {"panels", std::move(panels)}}})}};
+          {"figures",
+           Json::array(
+               {{{"name", "compare"}, {"title", o.keys + " against " + o.negatives}, {"panels", std::move(panels)}}})}};
 }
 
 nlohmann::ordered_json as_json(const Options& o, const Trial& trial, const std::vector<Row>& rows,
@@ -138,7 +146,8 @@ void run(const Options& o) {
   const bool sweeps = !o.sweep.empty();
   if (!sweeps || o.budget.given()) o.budget.check();
   for (const double bits : o.sweep)
-    if (!(bits > 0 && bits <= 1000)) throw Failure{fmt::format("--sweep has {} bits a key; each must be above 0 and at most 1000", bits)};
+    if (!(bits > 0 && bits <= 1000))
+      throw Failure{fmt::format("--sweep has {} bits a key; each must be above 0 and at most 1000", bits)};
   if (!o.html.empty()) need_page();
   const auto filters = need_filters(o.filters);
   const int pipes = (o.keys == "-") + (o.negatives == "-") + (o.strangers == "-");
@@ -205,16 +214,17 @@ void run(const Options& o) {
     for (const BudgetRows& at : sweep) {
       const Row* winner = best_row(at.rows, o.stranger_share);
       if (!winner || (last && last->filter == winner->filter)) continue;
-      advice += fmt::format("{}From {} bits a key on {} is the best ({} of the cost let through).", advice.empty() ? "" : " ",
-                            number(at.bits_per_key), winner->filter->name, percent(expected_cost(*winner, o.stranger_share)));
+      advice +=
+          fmt::format("{}From {} bits a key on {} is the best ({} of the cost let through).", advice.empty() ? "" : " ",
+                      number(at.bits_per_key), winner->filter->name, percent(expected_cost(*winner, o.stranger_share)));
       last = winner;
     }
   }
   bar.clear();
 
   const std::string about = fmt::format(
-      "{} keys, {} known negatives, {} strangers{}{}", trial.keys.size(), trial.negatives.size(), trial.strangers.size(),
-      trial.held_back ? " (held back from the negatives)" : "",
+      "{} keys, {} known negatives, {} strangers{}{}", trial.keys.size(), trial.negatives.size(),
+      trial.strangers.size(), trial.held_back ? " (held back from the negatives)" : "",
       trial.left_out > 0 ? fmt::format("; {} were left out because they are keys or known", trial.left_out) : "");
   if (o.json != "-" && o.csv != "-") {
     fmt::print("{}\n\n", about);
@@ -262,7 +272,8 @@ void add_compare(CLI::App& app, int&) {
   c->add_flag("-0,--null", o->nul, "keys are separated by NUL bytes instead of lines");
   c->add_option("--json", o->json, "write the rows as JSON; - prints it instead of the table")->type_name("FILE");
   c->add_option("--csv", o->csv, "write the rows as CSV; - prints it instead of the table")->type_name("FILE");
-  c->add_option("--sweep", o->sweep, "also at these bits a key, with commas between them: curves of what is let through")
+  c->add_option("--sweep", o->sweep,
+                "also at these bits a key, with commas between them: curves of what is let through")
       ->delimiter(',')
       ->type_name("X,X");
   c->add_option("--html", o->html, "write a page with charts and sortable tables")->type_name("FILE");

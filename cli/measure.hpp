@@ -53,8 +53,8 @@ class Bench {
   std::vector<Digest> mix_;
 };
 
-// The cost of the false positives for each unit of cost asked about, on the mix of known negatives and strangers that the
-// user expects.
+// The cost of the false positives for each unit of cost asked about, on the mix of known negatives and strangers that
+// the user expects.
 double expected_cost(const Row& row, double stranger_share);
 
 // What the rows say, as two sentences: which filter to take and why, and what else to consider. Empty if no filter

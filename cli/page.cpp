@@ -15,7 +15,8 @@ constexpr std::string_view kPlace = "\"NAYSAY DATA\"";  // web/page.html has it 
 
 void need_page() {
   if (kTemplate.find(kPlace) == std::string_view::npos)
-    throw Failure{"this naysay was built without the report page; ./dev page makes it (with Node) and builds the tool again"};
+    throw Failure{
+        "this naysay was built without the report page; ./dev page makes it (with Node) and builds the tool again"};
 }
 
 std::string page_with(const nlohmann::ordered_json& data) {

@@ -31,7 +31,8 @@ void run(const Options& o) {
   }
   nlohmann::ordered_json data = figures(lines);
   if (data["figures"].empty())
-    throw Failure{fmt::format("{}: there is no measurement of an experiment this version knows; see naysay bench --list", o.results[0])};
+    throw Failure{fmt::format(
+        "{}: there is no measurement of an experiment this version knows; see naysay bench --list", o.results[0])};
   data["title"] = "naysay: measured";
   if (markdown) {
     Output out(o.output);
@@ -50,8 +51,8 @@ void run(const Options& o) {
         unexplained += d["why"].get<std::string>().empty();
       }
     }
-  fmt::print("{}: {} figures, {} charts, {} measurements; {} published points are missed by more than 20 %{}\n", o.output,
-             data["figures"].size(), panels, data["lines"].get<std::size_t>(), deviations,
+  fmt::print("{}: {} figures, {} charts, {} measurements; {} published points are missed by more than 20 %{}\n",
+             o.output, data["figures"].size(), panels, data["lines"].get<std::size_t>(), deviations,
              unexplained == 0 ? ", each with its reason" : fmt::format(", {} of them without a reason", unexplained));
 }
 
@@ -61,7 +62,10 @@ void add_report(CLI::App& app, int&) {
   auto o = std::make_shared<Options>();
   CLI::App* c = app.add_subcommand("report", "make one HTML page of what naysay bench measured");
   c->add_option("results", o->results, "files of results that naysay bench --out wrote")->required()->type_name("FILE");
-  c->add_option("-o,--output", o->output, "the page to write; - is the standard output; a name that ends in .md gets Markdown tables")->capture_default_str()->type_name("FILE");
+  c->add_option("-o,--output", o->output,
+                "the page to write; - is the standard output; a name that ends in .md gets Markdown tables")
+      ->capture_default_str()
+      ->type_name("FILE");
   c->footer(
       "The page holds everything: it can be mailed, and opened without a network.\n\n"
       "Example:\n"

@@ -13,7 +13,8 @@ std::string sweep_text(const std::vector<BudgetRows>& sweep, double stranger_sha
   Table table(std::move(columns));
   for (const BudgetRows& at : sweep) {
     std::vector<std::string> cells = {number(at.bits_per_key)};
-    for (const Row& row : at.rows) cells.push_back(row.problem.empty() ? percent(expected_cost(row, stranger_share)) : "-");
+    for (const Row& row : at.rows)
+      cells.push_back(row.problem.empty() ? percent(expected_cost(row, stranger_share)) : "-");
     table.add(std::move(cells));
   }
   return table.text();
@@ -22,7 +23,8 @@ std::string sweep_text(const std::vector<BudgetRows>& sweep, double stranger_sha
 const Row* best_row(const std::vector<Row>& rows, double stranger_share) {
   const Row* best = nullptr;
   for (const Row& row : rows)
-    if (row.problem.empty() && (!best || expected_cost(row, stranger_share) < expected_cost(*best, stranger_share))) best = &row;
+    if (row.problem.empty() && (!best || expected_cost(row, stranger_share) < expected_cost(*best, stranger_share)))
+      best = &row;
   return best;
 }
 
@@ -37,9 +39,10 @@ std::string next_better(const Row& now, const std::vector<BudgetRows>& above, do
     const double then = expected_cost(*best, stranger_share);
     const bool other = best->filter != now.filter && then < cost;
     if (!other && !(then <= cost / 2)) continue;
-    return fmt::format("{} {} bits a key on {} ({} of the cost let through, {} now{}).",
-                       other ? "A better one begins with more space: from" : "The same filter errs half as often or less from",
-                       number(at.bits_per_key), best->filter->name, percent(then), percent(cost), measured_on);
+    return fmt::format(
+        "{} {} bits a key on {} ({} of the cost let through, {} now{}).",
+        other ? "A better one begins with more space: from" : "The same filter errs half as often or less from",
+        number(at.bits_per_key), best->filter->name, percent(then), percent(cost), measured_on);
   }
   return above.empty() ? "" : fmt::format("Up to {} bits a key no filter does better{}.", number(most), measured_on);
 }
@@ -47,7 +50,8 @@ std::string next_better(const Row& now, const std::vector<BudgetRows>& above, do
 Sample sample_of(const Trial& trial, std::uint64_t most_keys, std::uint64_t seed) {
   Sample s;
   Random random(seed);
-  const double part = std::min(1.0, static_cast<double>(most_keys) / static_cast<double>(std::max<std::size_t>(trial.keys.size(), 1)));
+  const double part =
+      std::min(1.0, static_cast<double>(most_keys) / static_cast<double>(std::max<std::size_t>(trial.keys.size(), 1)));
   // A random part, in order.
   const auto pick = [&](std::size_t size, auto&& take) {
     for (std::size_t i = 0; i < size; ++i)

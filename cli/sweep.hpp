@@ -23,8 +23,8 @@ std::string sweep_text(const std::vector<BudgetRows>& sweep, double stranger_sha
 // The best row at a budget, or none if nothing could be built.
 const Row* best_row(const std::vector<Row>& rows, double stranger_share);
 
-// "From 12.5 bits a key on X is better: ..." for the first budget above `now` at which another filter is the best, or at
-// which half of the errors go away. `measured_on` ends the sentence: on what it was measured.
+// "From 12.5 bits a key on X is better: ..." for the first budget above `now` at which another filter is the best, or
+// at which half of the errors go away. `measured_on` ends the sentence: on what it was measured.
 std::string next_better(const Row& now, const std::vector<BudgetRows>& above, double stranger_share,
                         const std::string& measured_on);
 

@@ -37,27 +37,27 @@ struct Setup {
   Data data = Data::integers;
   double keys = 1'000'000;
   double negatives = 1'000'000;
-  double skew = 0;            // of the negatives' costs (Zipf), or kRealCosts
-  int shuffles = 1;           // of the costs over the negatives: the mean over so many is taken
-  double told = 1;            // the part of the negatives, costliest first, that a filter is told of
-  double quick_scale = 0.1;   // of keys and negatives
-  double churn = 0.02;        // of the keys that leave and come in a round
-  double read_us = 0;         // a random read from the store behind the filter; 0: one is made and measured
+  double skew = 0;               // of the negatives' costs (Zipf), or kRealCosts
+  int shuffles = 1;              // of the costs over the negatives: the mean over so many is taken
+  double told = 1;               // the part of the negatives, costliest first, that a filter is told of
+  double quick_scale = 0.1;      // of keys and negatives
+  double churn = 0.02;           // of the keys that leave and come in a round
+  double read_us = 0;            // a random read from the store behind the filter; 0: one is made and measured
   const char* beside = "bloom";  // the filter whose times are the unit
 };
 
 // What one value on the x axis says.
 enum class Sets : std::uint8_t {
-  mebibytes,          // 2^20 bytes of the filter, for as many keys as the paper has
+  mebibytes,  // 2^20 bytes of the filter, for as many keys as the paper has
   bits_per_key,
-  param,              // the filter's parameter Axis::param
+  param,  // the filter's parameter Axis::param
   skew,
   keys,
   negatives_per_key,
-  present_share,      // the part of the queries that is about keys
+  present_share,  // the part of the queries that is about keys
   threads,
-  time,               // whatever the kind counts: rounds, queries, how far the traffic has moved
-  nothing             // one point for each series
+  time,    // whatever the kind counts: rounds, queries, how far the traffic has moved
+  nothing  // one point for each series
 };
 
 struct Axis {
@@ -91,8 +91,8 @@ inline constexpr double kEverywhere = std::numeric_limits<double>::infinity();
 
 // A point that a paper gives in its text.
 struct Published {
-  const char* curve = "";   // the paper's name for it
-  double x = kEverywhere;   // kEverywhere: a level
+  const char* curve = "";  // the paper's name for it
+  double x = kEverywhere;  // kEverywhere: a level
   double y = 0;
   const char* series = "";  // ours to compare it with; empty: we have none
   const char* why = "";     // one sentence: why ours is more than 20 % away
@@ -115,9 +115,9 @@ struct Panel {
   std::vector<Metric> also = {};  // in the table only
   Unit unit = Unit::rate;
   bool y_log = true;
-  bool bars = false;              // a group of bars for each series instead of curves over x
-  const char* over = "";          // y is divided by this series' y at the same x
-  const char* from = "";          // shows the measurements of another panel of the experiment
+  bool bars = false;      // a group of bars for each series instead of curves over x
+  const char* over = "";  // y is divided by this series' y at the same x
+  const char* from = "";  // shows the measurements of another panel of the experiment
   std::vector<Series> series = {};
   std::vector<Published> published = {};
   const char* advice = "";

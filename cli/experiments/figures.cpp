@@ -56,7 +56,8 @@ Unit unit_of(std::string_view metric, Unit otherwise) {
 }
 
 std::string x_text(double x) {
-  if (x >= 1e4) return x == std::floor(x) && std::fmod(x, 1e6) == 0 ? fmt::format("{:.0f} M", x / 1e6) : fmt::format("{:.0f}", x);
+  if (x >= 1e4)
+    return x == std::floor(x) && std::fmod(x, 1e6) == 0 ? fmt::format("{:.0f} M", x / 1e6) : fmt::format("{:.0f}", x);
   return fmt::format("{:.4g}", x);
 }
 
@@ -100,6 +101,7 @@ class PanelMaker {
     j["table"] = table();
     j["deviations"] = deviations();
     j["problems"] = problems();
+    j["unmeasured"] = unmeasured();
     j["finding"] = finding();
     j["advice"] = p_.advice;
     return j;
@@ -121,9 +123,11 @@ class PanelMaker {
       for (const auto& [x, line] : by_x) {
         const Json& w = (*line)["workload"];
         const std::string source = w.value("source", "");
-        const bool varies = source_.x.sets == Sets::keys, negatives_vary = varies || source_.x.sets == Sets::negatives_per_key;
+        const bool varies = source_.x.sets == Sets::keys,
+                   negatives_vary = varies || source_.x.sets == Sets::negatives_per_key;
         std::string text = varies ? "" : fmt::format("{} keys", w.value("keys", 0));
-        if (!negatives_vary) text += fmt::format("{}{} known negatives", text.empty() ? "" : ", ", w.value("negatives", 0));
+        if (!negatives_vary)
+          text += fmt::format("{}{} known negatives", text.empty() ? "" : ", ", w.value("negatives", 0));
         if (w.contains("costs"))
           text += source == "files" ? ", costs as the file says" : ", Zipf 1 costs";
         else if (source_.x.sets != Sets::skew)
@@ -199,7 +203,8 @@ class PanelMaker {
   Json point(const Json& x, const Value& v, const Metric& m) const {
     const Unit u = metric_unit(m.name);
     Json p = {{"x", x}, {"y", v.y}, {"text", y_text(v.y, u)}};
-    if (!std::isnan(v.low) && !std::isnan(v.high)) p["spread"] = {{"low", y_text(v.low, u)}, {"high", y_text(v.high, u)}};
+    if (!std::isnan(v.low) && !std::isnan(v.high))
+      p["spread"] = {{"low", y_text(v.low, u)}, {"high", y_text(v.high, u)}};
     return p;
   }
 
@@ -239,7 +244,8 @@ class PanelMaker {
       if (!v.there()) return {{"v", nullptr}, {"t", ""}};
       const Unit u = metric_unit(metric);
       Json c = {{"v", v.y}, {"t", y_text(v.y, u)}};
-      if (!std::isnan(v.low) && v.low != v.high) c["hint"] = fmt::format("{} to {}", y_text(v.low, u), y_text(v.high, u));
+      if (!std::isnan(v.low) && v.low != v.high)
+        c["hint"] = fmt::format("{} to {}", y_text(v.low, u), y_text(v.high, u));
       return c;
     };
     std::vector<Metric> metrics = p_.ys;
@@ -303,8 +309,11 @@ class PanelMaker {
                                                                 : off < -kDeviates;
         if (!deviates) return false;
         const Unit u = metric_unit(metric);
-        const std::string where = p_.bars || p.x == kEverywhere ? "" : fmt::format(" at {} {}", x_text(x), source_.x.label);
-        const std::string factor = y <= 0 ? "below what so many negatives can show" : y > p.y ? fmt::format("{:.3g} times as much", y / p.y) : fmt::format("{:.3g} times less", p.y / y);
+        const std::string where =
+            p_.bars || p.x == kEverywhere ? "" : fmt::format(" at {} {}", x_text(x), source_.x.label);
+        const std::string factor = y <= 0    ? "below what so many negatives can show"
+                                   : y > p.y ? fmt::format("{:.3g} times as much", y / p.y)
+                                             : fmt::format("{:.3g} times less", p.y / y);
         out.push_back({{"text", fmt::format("{}{}: ours {}, published {}{} ({})", s->name, where, y_text(y, u),
                                             p.relation == Relation::at_most    ? "at most "
                                             : p.relation == Relation::at_least ? "at least "
@@ -327,10 +336,7 @@ class PanelMaker {
     Json out = Json::array();
     for (const Series& s : source_.series) {
       const auto found = lines_.find(s.name);
-      if (found == lines_.end()) {
-        out.push_back(fmt::format("{} was not measured", s.name));
-        continue;
-      }
+      if (found == lines_.end()) continue;
       std::map<std::string, std::string> at;  // message -> where
       for (const auto& [x, line] : found->second)
         if (line->contains("problem")) {
@@ -340,6 +346,14 @@ class PanelMaker {
       for (const auto& [message, where] : at)
         out.push_back(fmt::format("{}{}: {}", s.name, where == "-" ? "" : " at " + where, message));
     }
+    return out;
+  }
+
+  // Filters that this version knows and nobody has measured yet.
+  Json unmeasured() const {
+    Json out = Json::array();
+    for (const Series& s : source_.series)
+      if (!lines_.contains(s.name)) out.push_back(s.name);
     return out;
   }
 
@@ -393,12 +407,18 @@ class PanelMaker {
 
 std::string y_text(double y, Unit unit) {
   switch (unit) {
-    case Unit::rate: return percent(y);
-    case Unit::nanoseconds: return y >= 1e6 ? number(y / 1e6) + " ms" : y >= 1e4 ? number(y / 1e3) + " us" : number(y) + " ns";
-    case Unit::bits: return number(y);
-    case Unit::bytes: return bytes_text(static_cast<std::uint64_t>(std::max(y, 0.0)));
-    case Unit::ratio: return number(y) + "x";
-    case Unit::seconds: return number(y) + " s";
+    case Unit::rate:
+      return percent(y);
+    case Unit::nanoseconds:
+      return y >= 1e6 ? number(y / 1e6) + " ms" : y >= 1e4 ? number(y / 1e3) + " us" : number(y) + " ns";
+    case Unit::bits:
+      return number(y);
+    case Unit::bytes:
+      return bytes_text(static_cast<std::uint64_t>(std::max(y, 0.0)));
+    case Unit::ratio:
+      return number(y) + "x";
+    case Unit::seconds:
+      return number(y) + " s";
   }
   return number(y);
 }
@@ -428,7 +448,11 @@ Json figures(const std::vector<Json>& lines) {
       if (!maker.empty()) panels.push_back(maker.make());
     }
     if (panels.empty()) continue;
-    out["figures"].push_back({{"name", e.name}, {"title", e.title}, {"source", e.source}, {"about", e.about}, {"panels", std::move(panels)}});
+    out["figures"].push_back({{"name", e.name},
+                              {"title", e.title},
+                              {"source", e.source},
+                              {"about", e.about},
+                              {"panels", std::move(panels)}});
   }
   return out;
 }
@@ -436,7 +460,8 @@ Json figures(const std::vector<Json>& lines) {
 std::string text_of(const Json& figure) {
   std::string out = fmt::format("{}: {}\n", figure["name"].get<std::string>(), figure["title"].get<std::string>());
   for (const Json& panel : figure["panels"]) {
-    out += fmt::format("\n{}) {} [{}]\n", panel["id"].get<std::string>(), panel["title"].get<std::string>(), panel["workload"].get<std::string>());
+    out += fmt::format("\n{}) {} [{}]\n", panel["id"].get<std::string>(), panel["title"].get<std::string>(),
+                       panel["workload"].get<std::string>());
     const Json& whole = panel["table"];
     std::vector<Table::Column> columns;
     for (std::size_t i = 0; i < whole["columns"].size(); ++i)
@@ -472,13 +497,16 @@ std::string markdown_of(const Json& data) {
   const auto text = [&](const Json& j) { return plain(j.get<std::string>()); };
   std::string out;
   for (const Json& m : data["machines"])
-    out += fmt::format("Measured on {} ({} cores, {}), compiler {}, naysay {}, commit `{}`.\n", text(m["cpu"]), m["cores"].dump(),
-                       text(m["simd"]), text(m["compiler"]), text(m["naysay"]), m["commit"].get<std::string>());
+    out += fmt::format("Measured on {} ({} cores, {}), compiler {}, naysay {}, commit `{}`.\n", text(m["cpu"]),
+                       m["cores"].dump(), text(m["simd"]), text(m["compiler"]), text(m["naysay"]),
+                       m["commit"].get<std::string>());
   for (const Json& figure : data["figures"]) {
-    out += fmt::format("\n## {}: {}\n\nSource: {}. {}\n", text(figure["name"]), text(figure["title"]), text(figure["source"]), text(figure["about"]));
+    out += fmt::format("\n## {}: {}\n\nSource: {}. {}\n", text(figure["name"]), text(figure["title"]),
+                       text(figure["source"]), text(figure["about"]));
     for (const Json& panel : figure["panels"]) {
-      out += fmt::format("\n### {}) {}\n\n{} size; {}. Values: {}.\n\n", text(panel["id"]), text(panel["title"]), text(panel["size"]),
-                         text(panel["workload"]), panel["y"]["label"] == "" ? "see the columns" : text(panel["y"]["label"]));
+      out += fmt::format("\n### {}) {}\n\n{} size; {}. Values: {}.\n\n", text(panel["id"]), text(panel["title"]),
+                         text(panel["size"]), text(panel["workload"]),
+                         panel["y"]["label"] == "" ? "see the columns" : text(panel["y"]["label"]));
       const Json& table = panel["table"];
       std::string head = "|", rule = "|";
       for (std::size_t i = 0; i < table["columns"].size(); ++i) {
@@ -497,9 +525,11 @@ std::string markdown_of(const Json& data) {
         out += "\nPublished: ";
         std::string list;
         for (const Json& p : panel["published"]) {
-          const std::string where = panel["chart"] == "bars" ? (p.contains("metric") && panel["curves"].size() > 1 ? " " + text(p["metric"]) : "")
-                                    : p["x"].is_number()     ? " at " + x_text(p["x"].get<double>())
-                                                             : "";
+          const std::string where =
+              panel["chart"] == "bars"
+                  ? (p.contains("metric") && panel["curves"].size() > 1 ? " " + text(p["metric"]) : "")
+              : p["x"].is_number() ? " at " + x_text(p["x"].get<double>())
+                                   : "";
           list += fmt::format("{}{}{} {}", list.empty() ? "" : "; ", text(p["curve"]), where, text(p["text"]));
         }
         out += list + ".\n";

@@ -1,4 +1,5 @@
-// Figures: lines of results become what people look at: curves, published points, tables, deviations with their reasons.
+// Figures: lines of results become what people look at: curves, published points, tables, deviations with their
+// reasons.
 //
 //   lines --figures()--> {"figures": [{"name", "title", "source", "about", "panels": [{"curves", "published", "table",
 //                                                                                      "deviations", "advice"}]}]}

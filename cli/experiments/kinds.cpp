@@ -26,12 +26,12 @@ using Clock = std::chrono::steady_clock;
 using Json = nlohmann::ordered_json;
 
 constexpr int kRounds = 5;
-constexpr double kBuildNs = 2e9;                         // a filter that takes longer is not built again
-constexpr std::size_t kQueries = std::size_t{1} << 17;   // of each sort in a round: milliseconds
-constexpr std::size_t kDiskQueries = 200'000;            // a few thousand reads at 1 %
+constexpr double kBuildNs = 2e9;                        // a filter that takes longer is not built again
+constexpr std::size_t kQueries = std::size_t{1} << 17;  // of each sort in a round: milliseconds
+constexpr std::size_t kDiskQueries = 200'000;           // a few thousand reads at 1 %
 // Strangers: enough to see one false positive in a million where there are as many keys.
 constexpr std::uint64_t kLeastStrangers = 200'000, kMostStrangers = 2'000'000;
-constexpr int kOblivious = 10;                           // more shuffles for filters that costs do not change
+constexpr int kOblivious = 10;  // more shuffles for filters that costs do not change
 
 // Takes part in every timed loop, so that none can be dropped.
 volatile std::uint64_t sink;
@@ -154,17 +154,27 @@ class Store {
 class Measurement {
  public:
   Measurement(const Job& job, const Plan& plan, Sources& sources, const Progress& progress)
-      : job_(job), plan_(plan), setup_(job.panel->setup), sources_(sources), set_(sources.get(plan.wish, progress)),
+      : job_(job),
+        plan_(plan),
+        setup_(job.panel->setup),
+        sources_(sources),
+        set_(sources.get(plan.wish, progress)),
         hasher_(sources.hasher(plan.wish.siphash)) {}
 
   Json run() {
     switch (job_.panel->kind) {
-      case Kind::rates: return rates();
-      case Kind::times: return times();
-      case Kind::churn: return churn();
-      case Kind::shift: return shift();
-      case Kind::disk: return disk();
-      case Kind::life: return life();
+      case Kind::rates:
+        return rates();
+      case Kind::times:
+        return times();
+      case Kind::churn:
+        return churn();
+      case Kind::shift:
+        return shift();
+      case Kind::disk:
+        return disk();
+      case Kind::life:
+        return life();
     }
     return {};
   }
@@ -179,7 +189,11 @@ class Measurement {
   }
 
   Workload workload(const Told& told) const {
-    Workload w{.keys = set_.keys, .negatives = told.digests, .costs = told.costs, .seed = plan_.seed, .threads = plan_.threads};
+    Workload w{.keys = set_.keys,
+               .negatives = told.digests,
+               .costs = told.costs,
+               .seed = plan_.seed,
+               .threads = plan_.threads};
     w.stranger_share = std::max(w.stranger_share, 1 - told.share);
     return w;
   }
@@ -205,7 +219,9 @@ class Measurement {
   // ---- rates
   Json rates() const {
     const bool aware = plan_.type->claims.uses_negatives;
-    const int shuffles = plan_.skew == 0 || plan_.skew == kRealCosts ? 1 : aware ? setup_.shuffles : setup_.shuffles * kOblivious;
+    const int shuffles = plan_.skew == 0 || plan_.skew == kRealCosts ? 1
+                         : aware                                     ? setup_.shuffles
+                                                                     : setup_.shuffles * kOblivious;
     Spread wfpr, known, build_ns;
     std::optional<AnyFilter> f;
     std::vector<std::uint8_t> accepted(set_.negatives.size());
@@ -421,9 +437,11 @@ class Measurement {
     v["beside"] = setup_.beside;
     v["bits_per_key"] = bits_per_key(*mine.filter);
     v["bytes"] = size_bytes(*mine.filter);
-    v["fpr"] = static_cast<double>(count_maybe(*mine.filter, set_.strangers)) / static_cast<double>(set_.strangers.size());
-    v["known_fpr"] = set_.negatives.empty() ? Json() : Json(static_cast<double>(count_maybe(*mine.filter, set_.negatives)) /
-                                                            static_cast<double>(set_.negatives.size()));
+    v["fpr"] =
+        static_cast<double>(count_maybe(*mine.filter, set_.strangers)) / static_cast<double>(set_.strangers.size());
+    v["known_fpr"] = set_.negatives.empty() ? Json()
+                                            : Json(static_cast<double>(count_maybe(*mine.filter, set_.negatives)) /
+                                                   static_cast<double>(set_.negatives.size()));
     if (wants("random_read_ns")) v["random_read_ns"] = random_read_ns(size_bytes(*mine.filter), absent);
     v["peak_build_bytes"] = mine.peak;
     v["held_bytes"] = held_bytes(mine.peak);
@@ -444,7 +462,8 @@ class Measurement {
     std::vector<Spread> after;
     Json values;
     for (int s = 0; s < setup_.shuffles; ++s)
-      if (Json refused = churn_once(sources_.costs(plan_.skew, plan_.seed + static_cast<std::uint64_t>(s)), after, values);
+      if (Json refused =
+              churn_once(sources_.costs(plan_.skew, plan_.seed + static_cast<std::uint64_t>(s)), after, values);
           !refused.empty())
         return refused;
     Json curve = Json::array();
@@ -502,7 +521,8 @@ class Measurement {
     if (!f) return problem(f.error());
     need_all_keys(*f, set_.keys);
     const double known = weighted(*f, costs);
-    const double fpr = static_cast<double>(count_maybe(*f, set_.strangers)) / static_cast<double>(set_.strangers.size());
+    const double fpr =
+        static_cast<double>(count_maybe(*f, set_.strangers)) / static_cast<double>(set_.strangers.size());
     Json curve = Json::array();
     for (const double part : x_values(job_.panel->x, plan_.size))
       curve.push_back({{"x", part}, {"wfpr", part * known + (1 - part) * fpr}});

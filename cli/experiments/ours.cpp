@@ -20,35 +20,43 @@ Setup integers(double keys, double quick_scale) {
 }  // namespace
 
 void add_our_own(std::vector<Experiment>& to) {
-  to.push_back(
-      {.name = "space-limit",
-       .title = "Every filter against the limit of information theory",
-       .source = "ours",
-       .about = "As many known negatives as keys, costs equal. The limit is the fewest bits with which any filter could do what "
-                "this one was measured to do: its rate on strangers and its rate on known negatives.",
-       .panels = {
-           {.id = "a",
-            .title = "Strangers accepted",
-            .setup = integers(1e6, 0.1),
-            .x = {"bits a key", Sets::bits_per_key, "", false, {4, 6, 8, 10, 12, 16}, {4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 20}},
-            .ys = {{"fpr", "FPR on strangers"}},
-            .series = every_filter(),
-            .advice = "Without known negatives, ribbon is the smallest static filter and cuckoo the smallest that keys may enter "
-                      "and leave."},
-           {.id = "b",
-            .title = "Known negatives accepted",
-            .ys = {{"known_fpr", "FPR on known negatives"}},
-            .from = "a",
-            .advice = "Only taught-ribbon refuses all of them from about 2 bits a key on, and keeps a ribbon's rate on strangers."},
-           {.id = "c",
-            .title = "Bits used for each bit that is needed",
-            .ys = {{"limit_over", "bits over the limit"}},
-            .unit = Unit::ratio,
-            .from = "a",
-            .advice = "1 is perfect. A Bloom filter pays 1.44 for ever; the ribbons a few percent; what a filter pays above 1 it "
-                      "pays for speed, for changes, or for nothing."}}});
+  to.push_back({.name = "space-limit",
+                .title = "Every filter against the limit of information theory",
+                .source = "ours",
+                .about = "As many known negatives as keys, costs equal. The limit is the fewest bits with which any "
+                         "filter could do what "
+                         "this one was measured to do: its rate on strangers and its rate on known negatives.",
+                .panels = {{.id = "a",
+                            .title = "Strangers accepted",
+                            .setup = integers(1e6, 0.1),
+                            .x = {"bits a key",
+                                  Sets::bits_per_key,
+                                  "",
+                                  false,
+                                  {4, 6, 8, 10, 12, 16},
+                                  {4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 20}},
+                            .ys = {{"fpr", "FPR on strangers"}},
+                            .series = every_filter(),
+                            .advice = "Without known negatives, ribbon is the smallest static filter and cuckoo the "
+                                      "smallest that keys may enter "
+                                      "and leave."},
+                           {.id = "b",
+                            .title = "Known negatives accepted",
+                            .ys = {{"known_fpr", "FPR on known negatives"}},
+                            .from = "a",
+                            .advice = "Only taught-ribbon refuses all of them from about 2 bits a key on, and keeps a "
+                                      "ribbon's rate on strangers."},
+                           {.id = "c",
+                            .title = "Bits used for each bit that is needed",
+                            .ys = {{"limit_over", "bits over the limit"}},
+                            .unit = Unit::ratio,
+                            .from = "a",
+                            .advice = "1 is perfect. A Bloom filter pays 1.44 for ever; the ribbons a few percent; "
+                                      "what a filter pays above 1 it "
+                                      "pays for speed, for changes, or for nothing."}}});
 
-  const std::vector<Metric> asked = {{"absent_ns", "one by one"}, {"batch_absent_ns", "in batches"}, {"random_read_ns", "a random read"}};
+  const std::vector<Metric> asked = {
+      {"absent_ns", "one by one"}, {"batch_absent_ns", "in batches"}, {"random_read_ns", "a random read"}};
   const std::vector<Metric> beside = {{"present_ns", "one by one, keys"},
                                       {"batch_present_ns", "in batches, keys"},
                                       {"absent_over", "one by one, over bloom"},
@@ -75,66 +83,75 @@ void add_our_own(std::vector<Experiment>& to) {
       {.name = "speed",
        .title = "How fast, beside what the machine can do",
        .source = "ours",
-       .about = "Queries about absent keys, medians of five rounds in which each filter takes turns with Bloom. A random read "
-                "is an independent read at a random place of as many bytes as the filter has, in the same run: the floor.",
-       .panels = {speed("a", "In the cache: 100,000 keys, 10 bits a key", integers(1e5, 1),
-                        "In the cache arithmetic decides, and batches help most where one query's arithmetic can run beside the "
-                        "next one's: take what is lowest in batches if you can ask in batches."),
-                  speed("b", "Out of the cache: 10 million keys (2 million when quick), 10 bits a key", integers(1e7, 0.2),
-                        "Out of the cache the number of places decides, and asking in batches pays most.")}});
+       .about =
+           "Queries about absent keys, medians of five rounds in which each filter takes turns with Bloom. A random "
+           "read "
+           "is an independent read at a random place of as many bytes as the filter has, in the same run: the floor.",
+       .panels = {
+           speed(
+               "a", "In the cache: 100,000 keys, 10 bits a key", integers(1e5, 1),
+               "In the cache arithmetic decides, and batches help most where one query's arithmetic can run beside the "
+               "next one's: take what is lowest in batches if you can ask in batches."),
+           speed("b", "Out of the cache: 10 million keys (2 million when quick), 10 bits a key", integers(1e7, 0.2),
+                 "Out of the cache the number of places decides, and asking in batches pays most.")}});
 
-  const std::vector<Series> growing = {{"bloom", "bloom"},   {"blocked-bloom", "blocked-bloom"}, {"binary-fuse", "binary-fuse"},
-                                       {"cuckoo", "cuckoo"}, {"ribbon", "ribbon"},               {"taught-ribbon", "taught-ribbon"}};
-  to.push_back({.name = "scale",
-                .title = "What a key costs as the work grows",
-                .source = "ours",
-                .about = "One known negative for each key, 10 bits a key, one thread.",
-                .panels = {{.id = "a",
-                            .title = "Build",
-                            .kind = Kind::times,
-                            .setup = integers(1e6, 1),
-                            .x = {"keys", Sets::keys, "", true, {1e4, 1e5, 1e6}, {1e5, 1e6, 1e7, 1e8}},
-                            .ys = {{"build_ns", "build, ns a key"}},
-                            .also = {{"build_over", "over bloom"}},
-                            .unit = Unit::nanoseconds,
-                            .series = growing,
-                            .advice = "A flat line is a build that can be left running over any set; a rising one is paid for in "
-                                      "cache misses."},
-                           {.id = "b",
-                            .title = "Query in batches, absent keys",
-                            .kind = Kind::times,
-                            .ys = {{"batch_absent_ns", "query, ns"}},
-                            .also = {{"batch_absent_over", "over bloom"}},
-                            .unit = Unit::nanoseconds,
-                            .from = "a",
-                            .advice = "The step is where the filter leaves the cache."},
-                           {.id = "c",
-                            .title = "Memory while building",
-                            .kind = Kind::times,
-                            .ys = {{"held_bytes", "bytes a key, input included"}},
-                            .unit = Unit::bytes,
-                            .y_log = false,
-                            .from = "a",
-                            .advice = "Of these bytes 16 are the key's digest and 20 the negative with its cost."}}});
+  const std::vector<Series> growing = {
+      {"bloom", "bloom"},   {"blocked-bloom", "blocked-bloom"}, {"binary-fuse", "binary-fuse"}, {"cuckoo", "cuckoo"},
+      {"ribbon", "ribbon"}, {"taught-ribbon", "taught-ribbon"}};
+  to.push_back(
+      {.name = "scale",
+       .title = "What a key costs as the work grows",
+       .source = "ours",
+       .about = "One known negative for each key, 10 bits a key, one thread.",
+       .panels = {
+           {.id = "a",
+            .title = "Build",
+            .kind = Kind::times,
+            .setup = integers(1e6, 1),
+            .x = {"keys", Sets::keys, "", true, {1e4, 1e5, 1e6}, {1e5, 1e6, 1e7, 1e8}},
+            .ys = {{"build_ns", "build, ns a key"}},
+            .also = {{"build_over", "over bloom"}},
+            .unit = Unit::nanoseconds,
+            .series = growing,
+            .advice = "A flat line is a build that can be left running over any set; a rising one is paid for in "
+                      "cache misses."},
+           {.id = "b",
+            .title = "Query in batches, absent keys",
+            .kind = Kind::times,
+            .ys = {{"batch_absent_ns", "query, ns"}},
+            .also = {{"batch_absent_over", "over bloom"}},
+            .unit = Unit::nanoseconds,
+            .from = "a",
+            .advice = "The step is where the filter leaves the cache."},
+           {.id = "c",
+            .title = "Memory while building",
+            .kind = Kind::times,
+            .ys = {{"held_bytes", "bytes a key, input included"}},
+            .unit = Unit::bytes,
+            .y_log = false,
+            .from = "a",
+            .advice = "Of these bytes 16 are the key's digest and 20 the negative with its cost."}}});
 
-  to.push_back({.name = "threads",
-                .title = "Builds with more threads",
-                .source = "ours",
-                .about = "The same bytes come out with any number of threads.",
-                .panels = {{.id = "a",
-                            .title = "Time to build, 2 million keys (400,000 when quick), one known negative each, 10 bits a key",
-                            .kind = Kind::rates,
-                            .setup = integers(2e6, 0.2),
-                            .x = {"threads", Sets::threads, "", false, {1, 2}, {1, 2, 4, 8}},
-                            .ys = {{"build_seconds", "seconds"}},
-                            .unit = Unit::seconds,
-                            .series = {{"xor", "xor"},
-                                       {"binary-fuse", "binary-fuse"},
-                                       {"ribbon", "ribbon"},
-                                       {"stacked-bloom", "stacked-bloom"},
-                                       {"variable-hash", "variable-hash"},
-                                       {"taught-ribbon", "taught-ribbon"}},
-                            .advice = "Sharded builds take as many threads as there are cores; more than that is no gain."}}});
+  to.push_back(
+      {.name = "threads",
+       .title = "Builds with more threads",
+       .source = "ours",
+       .about = "The same bytes come out with any number of threads.",
+       .panels = {
+           {.id = "a",
+            .title = "Time to build, 2 million keys (400,000 when quick), one known negative each, 10 bits a key",
+            .kind = Kind::rates,
+            .setup = integers(2e6, 0.2),
+            .x = {"threads", Sets::threads, "", false, {1, 2}, {1, 2, 4, 8}},
+            .ys = {{"build_seconds", "seconds"}},
+            .unit = Unit::seconds,
+            .series = {{"xor", "xor"},
+                       {"binary-fuse", "binary-fuse"},
+                       {"ribbon", "ribbon"},
+                       {"stacked-bloom", "stacked-bloom"},
+                       {"variable-hash", "variable-hash"},
+                       {"taught-ribbon", "taught-ribbon"}},
+            .advice = "Sharded builds take as many threads as there are cores; more than that is no gain."}}});
 }
 
 }  // namespace naysay::cli

@@ -22,7 +22,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kIdentity[] = {"experiment", "panel", "series", "x", "size", "filter", "params", "workload", "seed", "threads"};
+constexpr const char* kIdentity[] = {"experiment", "panel",  "series",   "x",    "size",
+                                     "filter",     "params", "workload", "seed", "threads"};
 
 std::string cpu_name() {
   std::ifstream in("/proc/cpuinfo");
@@ -103,9 +104,10 @@ std::vector<Json> read_results(const std::string& path, std::uint64_t* whole_byt
                       parsed.contains("panel") && parsed["panel"].is_string() && parsed.contains("series") &&
                       parsed["series"].is_string();
     if (!fits)
-      throw Failure{fmt::format("{}, line {}: this is no measurement; a line must be a JSON object that naysay bench "
-                                "wrote",
-                                path, number)};
+      throw Failure{
+          fmt::format("{}, line {}: this is no measurement; a line must be a JSON object that naysay bench "
+                      "wrote",
+                      path, number)};
     lines.push_back(std::move(parsed));
   }
   if (whole_bytes) *whole_bytes = at;

@@ -29,7 +29,8 @@ Sources::Files Sources::find_files() const {
   namespace fs = std::filesystem;
   std::error_code problem;
   if (!fs::is_directory(folder_, problem))
-    throw Failure{fmt::format("--data is '{}'; it must be a folder with a file *positive* and a file *negative*", folder_)};
+    throw Failure{
+        fmt::format("--data is '{}'; it must be a folder with a file *positive* and a file *negative*", folder_)};
   Files files;
   for (const auto& entry : fs::directory_iterator(folder_, problem)) {
     const std::string name = entry.path().filename().string();
@@ -37,9 +38,10 @@ Sources::Files Sources::find_files() const {
     if (name.find("negative") != std::string::npos) files.negative = entry.path().string();
   }
   if (files.positive.empty() || files.negative.empty())
-    throw Failure{fmt::format("--data is '{}', which has no file named *{}*; it must have one of keys, *positive*, and "
-                              "one of known negatives, *negative*",
-                              folder_, files.positive.empty() ? "positive" : "negative")};
+    throw Failure{
+        fmt::format("--data is '{}', which has no file named *{}*; it must have one of keys, *positive*, and "
+                    "one of known negatives, *negative*",
+                    folder_, files.positive.empty() ? "positive" : "negative")};
   return files;
 }
 

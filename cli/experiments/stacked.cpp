@@ -1,5 +1,5 @@
-// The figures of chapter 2 of "Efficient Filtering: Stacking and Hash Functions as Data", Deeds, 2020, and what its text
-// says in numbers.
+// The figures of chapter 2 of "Efficient Filtering: Stacking and Hash Functions as Data", Deeds, 2020, and what its
+// text says in numbers.
 #include "experiments/experiment.hpp"
 
 namespace naysay::cli {
@@ -7,8 +7,12 @@ namespace naysay::cli {
 namespace {
 
 // 2.3.1: a blocklist and ranked sites, of which the higher half is known; ours are of the sizes of the HABF paper.
-constexpr Setup kUrls = {
-    .data = Data::blocklist, .keys = 1'491'178, .negatives = 1'435'527, .skew = kRealCosts, .told = 0.5, .quick_scale = 0.25};
+constexpr Setup kUrls = {.data = Data::blocklist,
+                         .keys = 1'491'178,
+                         .negatives = 1'435'527,
+                         .skew = kRealCosts,
+                         .told = 0.5,
+                         .quick_scale = 0.25};
 // 2.3.2: a million random integers and a hundred million others.
 constexpr Setup kIntegers = {.data = Data::integers, .keys = 1e6, .negatives = 1e8, .skew = 0.75, .quick_scale = 0.01};
 
@@ -26,25 +30,25 @@ constexpr Setup on_hard_disk(Setup s) {
 const Axis kBits = {"bits a key", Sets::bits_per_key, "", false, {6, 8, 10, 12, 14}, {6, 7, 8, 9, 10, 11, 12, 13, 14}};
 
 constexpr const char* kOtherTraffic =
-    "How far below Bloom a stack lies depends on how uneven the traffic is, and ours (sum of 1/rank over countries, or Zipf 1) "
+    "How far below Bloom a stack lies depends on how uneven the traffic is, and ours (sum of 1/rank over countries, or "
+    "Zipf 1) "
     "is not the thesis' page ranks.";
 
 }  // namespace
 
 void add_stacked_figures(std::vector<Experiment>& to) {
   const std::vector<Metric> wfpr = {{"wfpr", "weighted FPR"}};
-  const std::vector<Series> urls = {{"bloom", "bloom"},
-                                    {"stacked-bloom", "stacked-bloom"},
-                                    {"habf", "habf"},
-                                    {"ribbon", "ribbon"},
-                                    {"stacked-ribbon", "stacked-ribbon"},
-                                    {"taught-ribbon", "taught-ribbon"}};
+  const std::vector<Series> urls = {
+      {"bloom", "bloom"},   {"stacked-bloom", "stacked-bloom"},   {"habf", "habf"},
+      {"ribbon", "ribbon"}, {"stacked-ribbon", "stacked-ribbon"}, {"taught-ribbon", "taught-ribbon"}};
   to.push_back(
       {.name = "stacked-fig3",
        .title = "A blocklist of URLs before a slow store",
        .source = "Deeds 2020, Fig. 3",
-       .about = "Sites are asked for as often as they are popular; filters know the more popular half. The thesis has 2.8 million "
-                "keys and 10 million ranked sites. Learned filters are not part of this build; the thesis puts them between 6 "
+       .about = "Sites are asked for as often as they are popular; filters know the more popular half. The thesis has "
+                "2.8 million "
+                "keys and 10 million ranked sites. Learned filters are not part of this build; the thesis puts them "
+                "between 6 "
                 "times worse than the stack and slightly better for small filters, and 90 to 190 times slower to ask.",
        .panels = {
            {.id = "a",
@@ -60,10 +64,12 @@ void add_stacked_figures(std::vector<Experiment>& to) {
             .ys = wfpr,
             .over = "bloom",
             .from = "a",
-            .published = {{"stack, at least 5 times under Bloom", kEverywhere, 0.2, "stacked-bloom", kOtherTraffic, Relation::at_most},
+            .published = {{"stack, at least 5 times under Bloom", kEverywhere, 0.2, "stacked-bloom", kOtherTraffic,
+                           Relation::at_most},
                           {"stack, at most 13 times under Bloom", kEverywhere, 1.0 / 13, "stacked-bloom", kOtherTraffic,
                            Relation::at_least}},
-            .advice = "Stacking pays more the more bits there are, because the first layer then lets few keys' doubles through."},
+            .advice = "Stacking pays more the more bits there are, because the first layer then lets few keys' doubles "
+                      "through."},
            {.id = "b",
             .title = "Time to ask, 10 bits a key, over Bloom",
             .kind = Kind::times,
@@ -77,10 +83,12 @@ void add_stacked_figures(std::vector<Experiment>& to) {
                        {"stacked-bloom", "stacked-bloom", {{"bits_per_key", "10"}}},
                        {"taught-ribbon", "taught-ribbon", {{"bits_per_key", "10"}}}},
             .published = {{"stack", kEverywhere, 1.5, "stacked-bloom",
-                           "A key goes through three small layers here; how much of that hides in the cache depends on its size.",
+                           "A key goes through three small layers here; how much of that hides in the cache depends on "
+                           "its size.",
                            Relation::is, "present_over"},
                           {"stack", kEverywhere, 1.0, "stacked-bloom",
-                           "The first layer of our stack has fewer functions than a Bloom filter of all the space, so a refusal can "
+                           "The first layer of our stack has fewer functions than a Bloom filter of all the space, so "
+                           "a refusal can "
                            "be quicker.",
                            Relation::is, "absent_over"}},
             .advice = "A refusal is as quick as the first layer; only keys pay for the layers behind it."},
@@ -93,7 +101,8 @@ void add_stacked_figures(std::vector<Experiment>& to) {
             .also = {{"read_ns", "a read"}, {"filter_ns", "filter alone"}},
             .unit = Unit::nanoseconds,
             .series = {{"bloom", "bloom"}, {"stacked-bloom", "stacked-bloom"}, {"taught-ribbon", "taught-ribbon"}},
-            .advice = "Every false positive reads one block of 4 kB at random from a file of 256 MB. Where a read is dear, take the "
+            .advice = "Every false positive reads one block of 4 kB at random from a file of 256 MB. Where a read is "
+                      "dear, take the "
                       "filter with the fewest errors, not the fastest."},
            {.id = "d",
             .title = "The same before a hard disk: computed with 10 ms a read",
@@ -109,7 +118,8 @@ void add_stacked_figures(std::vector<Experiment>& to) {
             .ys = {{"total_ns", "ns a query"}},
             .over = "bloom",
             .from = "d",
-            .published = {{"stack, less than half of Bloom", kEverywhere, 0.5, "stacked-bloom", kOtherTraffic, Relation::at_most}},
+            .published = {{"stack, less than half of Bloom", kEverywhere, 0.5, "stacked-bloom", kOtherTraffic,
+                           Relation::at_most}},
             .advice = "The thesis finds the stack's total frequently below half of the plain filter's."}}});
 
   const auto stacking = [&](const char* id, const char* title, const char* plain, const char* stacked, double skew) {
@@ -123,35 +133,39 @@ void add_stacked_figures(std::vector<Experiment>& to) {
                  .advice = "The stack is never worse than its base: if stacking does not pay it is one layer."};
   };
   const auto over = [&](const char* id, const char* title, const char* from, const char* plain, const char* stacked) {
-    return Panel{.id = id,
-                 .title = title,
-                 .ys = wfpr,
-                 .over = plain,
-                 .from = from,
-                 .published = {{"never worse", kEverywhere, 1, stacked,
-                                "With few negatives in a quick run one costly one that slips through can outweigh the plan.",
-                                Relation::at_most}},
-                 .advice = "Below 1 stacking pays."};
+    return Panel{
+        .id = id,
+        .title = title,
+        .ys = wfpr,
+        .over = plain,
+        .from = from,
+        .published = {{"never worse", kEverywhere, 1, stacked,
+                       "With few negatives in a quick run one costly one that slips through can outweigh the plan.",
+                       Relation::at_most}},
+        .advice = "Below 1 stacking pays."};
   };
-  to.push_back({.name = "stacked-fig4",
-                .title = "Stacking over Bloom, quotient, cuckoo and ribbon filters",
-                .source = "Deeds 2020, Fig. 4",
-                .about = "A hundred integers that are not in the set for each one that is, asked for by a Zipf law of 0.75 (1.0 in "
-                         "panel e). The text gives no points but says that stacks are never worse than their base.",
-                .panels = {stacking("a", "Bloom, Zipf 0.75", "bloom", "stacked-bloom", 0.75),
-                           over("a, over Bloom", "The same, over Bloom", "a", "bloom", "stacked-bloom"),
-                           stacking("b", "Quotient, Zipf 0.75", "quotient", "stacked-quotient", 0.75),
-                           over("b, over quotient", "The same, over quotient", "b", "quotient", "stacked-quotient"),
-                           stacking("c", "Cuckoo, Zipf 0.75", "cuckoo", "stacked-cuckoo", 0.75),
-                           over("c, over cuckoo", "The same, over cuckoo", "c", "cuckoo", "stacked-cuckoo"),
-                           stacking("d", "Ribbon, Zipf 0.75 (ours)", "ribbon", "stacked-ribbon", 0.75),
-                           stacking("e", "Bloom, Zipf 1.0", "bloom", "stacked-bloom", 1.0)}});
+  to.push_back(
+      {.name = "stacked-fig4",
+       .title = "Stacking over Bloom, quotient, cuckoo and ribbon filters",
+       .source = "Deeds 2020, Fig. 4",
+       .about =
+           "A hundred integers that are not in the set for each one that is, asked for by a Zipf law of 0.75 (1.0 in "
+           "panel e). The text gives no points but says that stacks are never worse than their base.",
+       .panels = {stacking("a", "Bloom, Zipf 0.75", "bloom", "stacked-bloom", 0.75),
+                  over("a, over Bloom", "The same, over Bloom", "a", "bloom", "stacked-bloom"),
+                  stacking("b", "Quotient, Zipf 0.75", "quotient", "stacked-quotient", 0.75),
+                  over("b, over quotient", "The same, over quotient", "b", "quotient", "stacked-quotient"),
+                  stacking("c", "Cuckoo, Zipf 0.75", "cuckoo", "stacked-cuckoo", 0.75),
+                  over("c, over cuckoo", "The same, over cuckoo", "c", "cuckoo", "stacked-cuckoo"),
+                  stacking("d", "Ribbon, Zipf 0.75 (ours)", "ribbon", "stacked-ribbon", 0.75),
+                  stacking("e", "Bloom, Zipf 1.0", "bloom", "stacked-bloom", 1.0)}});
 
   to.push_back(
       {.name = "stacked-fig5",
        .title = "What happens when the traffic is not as planned",
        .source = "Deeds 2020, Fig. 5",
-       .about = "Panel d of the thesis swaps keys and negatives so that a model cannot learn them; filters that hash do not see what "
+       .about = "Panel d of the thesis swaps keys and negatives so that a model cannot learn them; filters that hash "
+                "do not see what "
                 "a key says, so their curves are flat and it is left out.",
        .panels = {
            {.id = "a",
@@ -168,10 +182,12 @@ void add_stacked_figures(std::vector<Experiment>& to) {
                        {"habf", "habf", {{"bits_per_key", "10"}}},
                        {"taught-ribbon", "taught-ribbon", {{"bits_per_key", "10"}}}},
             .published = {{"stack, at most half again as bad", kEverywhere, 1.5, "stacked-bloom",
-                           "Our planner is told that a hundredth of the traffic is strangers and spends its bits accordingly; with "
+                           "Our planner is told that a hundredth of the traffic is strangers and spends its bits "
+                           "accordingly; with "
                            "max_fpr_times = 1.5 it keeps the bound.",
                            Relation::at_most},
-                          {"bounded, at most half again as bad", kEverywhere, 1.5, "stacked-bloom, bounded", "", Relation::at_most}},
+                          {"bounded, at most half again as bad", kEverywhere, 1.5, "stacked-bloom, bounded", "",
+                           Relation::at_most}},
             .advice = "Look at the left end before you trust a filter with traffic that may change."},
            {.id = "b",
             .title = "Time to build over known negatives, a million keys (a tenth when quick)",
@@ -201,7 +217,8 @@ void add_stacked_figures(std::vector<Experiment>& to) {
       {.name = "stacked-fig6",
        .title = "Stacks of more keys, more keys asked for, fewer layers",
        .source = "Deeds 2020, Fig. 6",
-       .about = "The text gives no numbers here: size grows with the keys, filters become alike as most queries are about keys, and "
+       .about = "The text gives no numbers here: size grows with the keys, filters become alike as most queries are "
+                "about keys, and "
                 "three layers are nearly always enough.",
        .panels = {
            {.id = "a",
@@ -237,32 +254,40 @@ void add_stacked_figures(std::vector<Experiment>& to) {
 
   const auto life = [&](const char* id, const char* title, const Setup& setup, const char* advice) {
     const std::vector<Param> bits = {{"bits_per_key", "10"}};
-    return Panel{.id = id,
-                 .title = title,
-                 .kind = Kind::life,
-                 .setup = setup,
-                 .x = {"queries", Sets::time, "", false, {1e5, 2.5e5, 5e5, 1e6, 1.5e6, 2e6, 2.5e6}, {4e5, 1e6, 2e6, 4e6, 6e6, 8e6, 1e7}},
-                 .ys = {{"seconds", "seconds since the build began"}},
-                 .also = {{"wfpr", "errors since the last row"}},
-                 .unit = Unit::seconds,
-                 .y_log = false,
-                 .series = {{"bloom", "bloom", bits},
-                            {"adaptive-stacked",
-                             "adaptive-stacked",
-                             {{"bits_per_key", "10"}, {"queries_per_key", "6.7"}, {"negatives_per_key", "1"}, {"zipf", "1"}}},
-                            {"cuckoo", "cuckoo", bits},
-                            {"guarded", "guarded", bits}},
-                 .advice = advice};
+    return Panel{
+        .id = id,
+        .title = title,
+        .kind = Kind::life,
+        .setup = setup,
+        .x = {"queries",
+              Sets::time,
+              "",
+              false,
+              {1e5, 2.5e5, 5e5, 1e6, 1.5e6, 2e6, 2.5e6},
+              {4e5, 1e6, 2e6, 4e6, 6e6, 8e6, 1e7}},
+        .ys = {{"seconds", "seconds since the build began"}},
+        .also = {{"wfpr", "errors since the last row"}},
+        .unit = Unit::seconds,
+        .y_log = false,
+        .series = {{"bloom", "bloom", bits},
+                   {"adaptive-stacked",
+                    "adaptive-stacked",
+                    {{"bits_per_key", "10"}, {"queries_per_key", "6.7"}, {"negatives_per_key", "1"}, {"zipf", "1"}}},
+                   {"cuckoo", "cuckoo", bits},
+                   {"guarded", "guarded", bits}},
+        .advice = advice};
   };
-  to.push_back({.name = "stacked-fig7",
-                .title = "A filter that is told of its errors, over its life",
-                .source = "Deeds 2020, Fig. 7",
-                .about = "Nobody knows a negative at the start; every error costs a read and is reported. All of it counts: build, "
-                         "queries, reads, learning. The text says only that the adaptive filter costs significantly less over ten "
-                         "million queries, more so on a hard disk.",
-                .panels = {life("a", "This machine's disk", kUrls, "The sooner a filter learns, the sooner it is paid for."),
-                           life("b", "Hard disk, computed with 10 ms a read", on_hard_disk(kUrls),
-                                "On a slow store learning pays within the first queries.")}});
+  to.push_back(
+      {.name = "stacked-fig7",
+       .title = "A filter that is told of its errors, over its life",
+       .source = "Deeds 2020, Fig. 7",
+       .about =
+           "Nobody knows a negative at the start; every error costs a read and is reported. All of it counts: build, "
+           "queries, reads, learning. The text says only that the adaptive filter costs significantly less over ten "
+           "million queries, more so on a hard disk.",
+       .panels = {life("a", "This machine's disk", kUrls, "The sooner a filter learns, the sooner it is paid for."),
+                  life("b", "Hard disk, computed with 10 ms a read", on_hard_disk(kUrls),
+                       "On a slow store learning pays within the first queries.")}});
 }
 
 }  // namespace naysay::cli

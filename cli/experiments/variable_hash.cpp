@@ -6,71 +6,82 @@ namespace naysay::cli {
 void add_variable_hash_figures(std::vector<Experiment>& to) {
   const Setup integers = {.data = Data::integers, .keys = 1e6, .negatives = 0};
   constexpr const char* kOtherSlots =
-      "Our spread tries the same number of functions for three levels instead of two and our functions are looked for by solving, "
+      "Our spread tries the same number of functions for three levels instead of two and our functions are looked for "
+      "by solving, "
       "so fewer slots overflow.";
-  to.push_back({.name = "vhf-fig9",
-                .title = "Variable hash filters against Bloom and quotient filters",
-                .source = "Deeds 2020, Fig. 9",
-                .about = "No known negatives. The thesis gives no points; below 10 bits a key its filter lies under Bloom and CQF.",
-                .panels = {{.id = "a",
-                            .title = "Strangers accepted",
-                            .setup = integers,
-                            .x = {"bits a key", Sets::bits_per_key, "", false, {5, 6, 7, 8, 9, 10, 12}, {}},
-                            .ys = {{"fpr", "FPR on strangers"}},
-                            .also = {{"limit_over", "bits over the limit"}},
-                            .series = {{"bloom", "bloom"},
-                                       {"quotient", "quotient"},
-                                       {"ribbon", "ribbon"},
-                                       {"variable-hash, fast", "variable-hash", {{"effort", "fast"}}},
-                                       {"variable-hash", "variable-hash"}},
-                            .advice = "Take variable-hash when negatives will be reported later and a file of the keys can lie beside "
-                                      "it; without that a ribbon is smaller and quicker to build."},
-                           {.id = "a, over Bloom",
-                            .title = "The same, over Bloom",
-                            .ys = {{"fpr", "FPR on strangers"}},
-                            .over = "bloom",
-                            .from = "a",
-                            .published = {{"under Bloom below 10 bits", 6, 1, "variable-hash", "", Relation::at_most},
-                                          {"under Bloom below 10 bits", 8, 1, "variable-hash", "", Relation::at_most}},
-                            .advice = "Below 1 it beats a Bloom filter of the same size."}}});
+  to.push_back(
+      {.name = "vhf-fig9",
+       .title = "Variable hash filters against Bloom and quotient filters",
+       .source = "Deeds 2020, Fig. 9",
+       .about =
+           "No known negatives. The thesis gives no points; below 10 bits a key its filter lies under Bloom and CQF.",
+       .panels = {
+           {.id = "a",
+            .title = "Strangers accepted",
+            .setup = integers,
+            .x = {"bits a key", Sets::bits_per_key, "", false, {5, 6, 7, 8, 9, 10, 12}, {}},
+            .ys = {{"fpr", "FPR on strangers"}},
+            .also = {{"limit_over", "bits over the limit"}},
+            .series = {{"bloom", "bloom"},
+                       {"quotient", "quotient"},
+                       {"ribbon", "ribbon"},
+                       {"variable-hash, fast", "variable-hash", {{"effort", "fast"}}},
+                       {"variable-hash", "variable-hash"}},
+            .advice = "Take variable-hash when negatives will be reported later and a file of the keys can lie beside "
+                      "it; without that a ribbon is smaller and quicker to build."},
+           {.id = "a, over Bloom",
+            .title = "The same, over Bloom",
+            .ys = {{"fpr", "FPR on strangers"}},
+            .over = "bloom",
+            .from = "a",
+            .published = {{"under Bloom below 10 bits", 6, 1, "variable-hash", "", Relation::at_most},
+                          {"under Bloom below 10 bits", 8, 1, "variable-hash", "", Relation::at_most}},
+            .advice = "Below 1 it beats a Bloom filter of the same size."}}});
   const std::vector<Metric> not_found = {{"report.functions not found (share)", "functions not found"}};
   to.push_back(
       {.name = "vhf-fig10",
        .title = "Functions that are not found",
        .source = "Deeds 2020, Fig. 10",
-       .about = "14 keys a slot, functions of 17 bits, 12 bits for the choice of each spread. A function that is not found accepts "
+       .about = "14 keys a slot, functions of 17 bits, 12 bits for the choice of each spread. A function that is not "
+                "found accepts "
                 "all.",
-       .panels = {{.id = "a",
-                   .title = "By functions a slot",
-                   .setup = integers,
-                   .x = {"functions a slot k", Sets::param, "functions", false, {2, 4, 6, 8}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
-                   .ys = not_found,
-                   .y_log = false,
-                   .series = {{"variable-hash",
-                               "variable-hash",
-                               {{"bits_per_key", "16"},
-                                {"keys_per_slot", "14"},
-                                {"function_bits", "17"},
-                                {"sector_bits", "12"},
-                                {"bucket_bits", "12"}}}},
-                   .published = {{"thesis", kEverywhere, 0.02, "variable-hash", kOtherSlots}},
-                   .advice = "The share does not depend on k: plan slots first, functions second."}}});
-  to.push_back(
-      {.name = "vhf-fig11",
-       .title = "More spread functions to choose from, fewer full slots",
-       .source = "Deeds 2020, Fig. 11",
-       .about = "14 keys a slot, functions of 16 bits; r_s = r_b bits for the choice of each spread.",
-       .panels = {{.id = "a",
-                   .title = "By bits for the choice of a spread",
-                   .setup = integers,
-                   .x = {"r_s = r_b", Sets::param, "sector_bits+bucket_bits", false, {9, 10, 12, 14}, {9, 10, 11, 12, 13, 14, 15, 16}},
-                   .ys = not_found,
-                   .y_log = false,
-                   .series = {{"variable-hash",
-                               "variable-hash",
-                               {{"bits_per_key", "10"}, {"keys_per_slot", "14"}, {"function_bits", "16"}}}},
-                   .published = {{"thesis", 12, 0.02, "variable-hash", kOtherSlots}, {"thesis", 16, 0.005, "variable-hash", kOtherSlots}},
-                   .advice = "Every bit doubles the time of the spread; 12 is a good place to stop."}}});
+       .panels = {
+           {.id = "a",
+            .title = "By functions a slot",
+            .setup = integers,
+            .x = {"functions a slot k", Sets::param, "functions", false, {2, 4, 6, 8}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
+            .ys = not_found,
+            .y_log = false,
+            .series = {{"variable-hash",
+                        "variable-hash",
+                        {{"bits_per_key", "16"},
+                         {"keys_per_slot", "14"},
+                         {"function_bits", "17"},
+                         {"sector_bits", "12"},
+                         {"bucket_bits", "12"}}}},
+            .published = {{"thesis", kEverywhere, 0.02, "variable-hash", kOtherSlots}},
+            .advice = "The share does not depend on k: plan slots first, functions second."}}});
+  to.push_back({.name = "vhf-fig11",
+                .title = "More spread functions to choose from, fewer full slots",
+                .source = "Deeds 2020, Fig. 11",
+                .about = "14 keys a slot, functions of 16 bits; r_s = r_b bits for the choice of each spread.",
+                .panels = {{.id = "a",
+                            .title = "By bits for the choice of a spread",
+                            .setup = integers,
+                            .x = {"r_s = r_b",
+                                  Sets::param,
+                                  "sector_bits+bucket_bits",
+                                  false,
+                                  {9, 10, 12, 14},
+                                  {9, 10, 11, 12, 13, 14, 15, 16}},
+                            .ys = not_found,
+                            .y_log = false,
+                            .series = {{"variable-hash",
+                                        "variable-hash",
+                                        {{"bits_per_key", "10"}, {"keys_per_slot", "14"}, {"function_bits", "16"}}}},
+                            .published = {{"thesis", 12, 0.02, "variable-hash", kOtherSlots},
+                                          {"thesis", 16, 0.005, "variable-hash", kOtherSlots}},
+                            .advice = "Every bit doubles the time of the spread; 12 is a good place to stop."}}});
 }
 
 }  // namespace naysay::cli

@@ -40,8 +40,10 @@ bool page_is_here() {
 
 TEST_F(Evidence, ListsEveryFigureOfThePapersAndOurOwn) {
   const std::string text = must("naysay bench --list");
-  for (const auto& [prefix, first, last] : {std::tuple{"habf-fig", 8, 15}, {"sscf-fig", 10, 14}, {"stacked-fig", 3, 7}, {"vhf-fig", 9, 11}})
-    for (int i = first; i <= last; ++i) EXPECT_NE(text.find(prefix + std::to_string(i)), std::string::npos) << prefix << i;
+  for (const auto& [prefix, first, last] :
+       {std::tuple{"habf-fig", 8, 15}, {"sscf-fig", 10, 14}, {"stacked-fig", 3, 7}, {"vhf-fig", 9, 11}})
+    for (int i = first; i <= last; ++i)
+      EXPECT_NE(text.find(prefix + std::to_string(i)), std::string::npos) << prefix << i;
   for (const char* name : {"space-limit", "speed", "scale", "threads"}) EXPECT_NE(text.find(name), std::string::npos);
 }
 
@@ -50,9 +52,11 @@ TEST_F(Evidence, WritesOneLineAMeasurementWithAllThatIsNeededToRepeatIt) {
   const auto lines = results("r.jsonl");
   ASSERT_EQ(lines.size(), 8u);
   for (const Json& line : lines) {
-    for (const char* field : {"experiment", "panel", "series", "x", "size", "filter", "params", "workload", "seed", "threads", "values", "seconds", "machine"})
+    for (const char* field : {"experiment", "panel", "series", "x", "size", "filter", "params", "workload", "seed",
+                              "threads", "values", "seconds", "machine"})
       EXPECT_TRUE(line.contains(field)) << field;
-    for (const char* field : {"cpu", "compiler", "naysay", "commit", "simd"}) EXPECT_TRUE(line["machine"].contains(field)) << field;
+    for (const char* field : {"cpu", "compiler", "naysay", "commit", "simd"})
+      EXPECT_TRUE(line["machine"].contains(field)) << field;
     EXPECT_TRUE(line["workload"].contains("keys") && line["workload"].contains("source"));
   }
 }
@@ -82,7 +86,8 @@ TEST_F(Evidence, GoesOnWhereItWasAndDropsATornLine) {
 TEST_F(Evidence, MeasuresAgainWhatAnotherVersionMeasured) {
   must(kBench);
   std::string text = read("r.jsonl");
-  for (std::size_t at = 0; (at = text.find("\"commit\":\"", at)) != std::string::npos; at += 10) text.insert(at + 10, "older-");
+  for (std::size_t at = 0; (at = text.find("\"commit\":\"", at)) != std::string::npos; at += 10)
+    text.insert(at + 10, "older-");
   write("r.jsonl", text);
   must(kBench);
   EXPECT_EQ(results("r.jsonl").size(), 16u);
@@ -91,7 +96,8 @@ TEST_F(Evidence, MeasuresAgainWhatAnotherVersionMeasured) {
 TEST_F(Evidence, RefusesWhatMakesNoSense) {
   refuses("naysay bench nonsense", "no experiment 'nonsense'; naysay bench --list names them");
   refuses("naysay bench speed --size huge", "--size is 'huge'; it must be tiny, quick or paper");
-  refuses("naysay bench speed --data missing", "--data is 'missing'; it must be a folder with a file *positive* and a file *negative*");
+  refuses("naysay bench speed --data missing",
+          "--data is 'missing'; it must be a folder with a file *positive* and a file *negative*");
   write("bad.jsonl", "{\"experiment\": 7}\n");
   refuses("naysay bench habf-fig14 --size tiny --out bad.jsonl",
           "bad.jsonl, line 1: this is no measurement; a line must be a JSON object that naysay bench wrote");
@@ -113,13 +119,18 @@ TEST_F(Evidence, RunsEveryExperiment) {
 }
 
 TEST_F(Evidence, TakesKeysFromFilesWhereTheyAreGiven) {
-  must("mkdir data && naysay generate urls --count 2000 -o data/some_positive.txt && naysay generate urls --first 2000 --count "
-       "2000 --zipf 1 -o data/some_negative.tsv");
+  must(
+      "mkdir data && naysay generate urls --count 2000 -o data/some_positive.txt && naysay generate urls --first 2000 "
+      "--count "
+      "2000 --zipf 1 -o data/some_negative.tsv");
   must("naysay bench habf-fig13 --size tiny --filters bloom --data data --out r.jsonl");
   for (const Json& line : results("r.jsonl")) EXPECT_EQ(line["workload"]["source"], "files");
-  EXPECT_NE(must("naysay bench habf-fig13 --size tiny --filters bloom --data data --out r.jsonl").find("real keys from files"), std::string::npos);
+  EXPECT_NE(must("naysay bench habf-fig13 --size tiny --filters bloom --data data --out r.jsonl")
+                .find("real keys from files"),
+            std::string::npos);
   must("naysay generate urls --count 10 -o data/some_positive.txt");
-  EXPECT_NE(shell("naysay bench habf-fig13 --size tiny --filters bloom --data data").err.find("--data has 10 keys"), std::string::npos);
+  EXPECT_NE(shell("naysay bench habf-fig13 --size tiny --filters bloom --data data").err.find("--data has 10 keys"),
+            std::string::npos);
 }
 
 TEST_F(Evidence, MakesAReportOfASample) {
@@ -161,9 +172,11 @@ TEST(Experiments, NameFiltersParametersAndSeriesThatExist) {
       const cli::Panel& measured = cli::measured_panel(e, p);
       EXPECT_EQ(*p.from != 0, &measured != &p) << e.name << " " << p.id;
       const auto has = [&](std::string_view series) {
-        return std::any_of(measured.series.begin(), measured.series.end(), [&](const cli::Series& s) { return s.name == series; });
+        return std::any_of(measured.series.begin(), measured.series.end(),
+                           [&](const cli::Series& s) { return s.name == series; });
       };
-      for (const cli::Published& published : p.published) EXPECT_TRUE(*published.series == 0 || has(published.series)) << published.series;
+      for (const cli::Published& published : p.published)
+        EXPECT_TRUE(*published.series == 0 || has(published.series)) << published.series;
       EXPECT_TRUE(*p.over == 0 || has(p.over)) << p.over;
       std::vector<std::string> missing;
       for (const cli::Size size : {cli::Size::quick, cli::Size::paper})
@@ -179,8 +192,15 @@ TEST(Experiments, NameFiltersParametersAndSeriesThatExist) {
 // ---- deviations ----------------------------------------------------------------------------------------------------
 
 Json line_of(const char* series, double x, double wfpr) {
-  return {{"experiment", "habf-fig10"}, {"panel", "a"}, {"series", series}, {"x", x}, {"size", "quick"}, {"filter", series},
-          {"params", Json::object()}, {"workload", {{"keys", 1}}}, {"values", {{"wfpr", wfpr}}}};
+  return {{"experiment", "habf-fig10"},
+          {"panel", "a"},
+          {"series", series},
+          {"x", x},
+          {"size", "quick"},
+          {"filter", series},
+          {"params", Json::object()},
+          {"workload", {{"keys", 1}}},
+          {"values", {{"wfpr", wfpr}}}};
 }
 
 TEST(Figures, MarkAPointThatIsMoreThanAFifthFromThePublishedOne) {

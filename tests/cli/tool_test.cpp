@@ -27,7 +27,8 @@ std::vector<std::string> lines_of(const std::string& text) {
 TEST_F(Tool, ShowsItsVersion) { EXPECT_EQ(must("naysay --version").find("naysay "), 0u); }
 
 TEST_F(Tool, ShowsAnExampleThatWorksInTheHelpOfEveryCommand) {
-  for (const char* command : {"build", "query", "inspect", "verify", "filters", "generate", "compare", "bench", "report"}) {
+  for (const char* command :
+       {"build", "query", "inspect", "verify", "filters", "generate", "compare", "bench", "report"}) {
     SCOPED_TRACE(command);
     const std::string help = must(std::string("naysay ") + command + " --help");
     EXPECT_EQ(help.find('\t'), std::string::npos);
@@ -502,7 +503,8 @@ TEST_F(Tool, ComparesAtSeveralBudgetsAndSaysWhereTheNextBetterOneBegins) {
   // A quotient filter needs 4.5 bits a key; from there on it errs less than a counting Bloom filter.
   const std::string compare = "naysay compare --keys keys --negatives negatives --filters counting-bloom,quotient ";
   const std::string text = must(compare + "--bits-per-key 4 --sweep 4,8,16 --json j");
-  EXPECT_NE(text.find("A better one begins with more space: from 8 bits a key on quotient ("), std::string::npos) << text;
+  EXPECT_NE(text.find("A better one begins with more space: from 8 bits a key on quotient ("), std::string::npos)
+      << text;
   EXPECT_NE(must(compare + "--bits-per-key 4").find("bits a key on quotient ("), std::string::npos);
   const Json j = Json::parse(read("j"));
   ASSERT_EQ(j["sweep"].size(), 3u);

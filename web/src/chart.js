@@ -114,8 +114,8 @@ function lines(panel, style) {
     const levels = points.filter((p) => p.x === null);
     const placed = points.filter((p) => p.x !== null).sort((a, b) => a.x - b.x);
     series.push({
-      name, type: 'line', color: c, symbol: 'emptyDiamond', symbolSize: 13, lineStyle: { width: 1.2, type: 'dotted' }, z: 4,
-      itemStyle: { borderWidth: 2.5 }, data: placed.map((p) => ({ value: [p.x, place(p.y)], text: `${p.text}, published` })),
+      name, type: 'line', color: c, symbol: 'diamond', symbolSize: 13, lineStyle: { color: c, width: 1.2, type: 'dotted' }, z: 4,
+      itemStyle: { color: style.card, opacity: 0.9, borderColor: c, borderWidth: 2.5 }, data: placed.map((p) => ({ value: [p.x, place(p.y)], text: `${p.text}, published` })),
       markLine: levels.length === 0 ? undefined : {
         symbol: 'none', lineStyle: { color: c, type: 'dashed', width: 1.5 },
         label: { position: 'insideEndTop', color: style.soft, formatter: curve },
@@ -132,7 +132,7 @@ function lines(panel, style) {
       formatter: (items) => {
         const shown = items.filter((i) => i.data && i.data.text !== undefined);
         shown.sort((a, b) => a.value[1] - b.value[1]);
-        return tip(`${xTicks(items[0].value[0])} ${panel.x.label}`, shown.map((i) => tipRow(i.color, i.seriesName, i.data.text, i.data.spread)));
+        return tip(`${xTicks(items[0].value[0])} ${panel.x.label}`, shown.map((i) => tipRow(i.borderColor || i.color, i.seriesName, i.data.text, i.data.spread)));
       },
     }),
     xAxis: { ...valueAxis(style, { name: panel.x.label, log: panel.x.log, format: xTicks }), splitLine: { show: false } },

@@ -41,6 +41,12 @@ function deviations(list) {
   return el('div', { class: 'deviations' }, el('h4', {}, 'More than 20 % from what was published'), el('ul', {}, ...items));
 }
 
+function notes(p) {
+  const list = [...(p.problems || [])];
+  if (p.unmeasured && p.unmeasured.length > 0) list.push(`Not measured: ${p.unmeasured.join(', ')}`);
+  return list.length > 0 ? el('ul', { class: 'problems' }, ...list.map((t) => el('li', {}, t))) : '';
+}
+
 function panelCard(figure, p) {
   const chart = el('div', { class: 'chart', role: 'img', 'aria-label': `${figure.title}: ${p.title}` });
   const legend = el('div', { class: 'legend' });
@@ -52,7 +58,7 @@ function panelCard(figure, p) {
     p.advice ? el('p', { class: 'advice' }, p.advice) : '',
     deviations(p.deviations),
     el('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': `numbers of ${p.title}` }, makeTable(p.table)),
-    p.problems && p.problems.length > 0 ? el('ul', { class: 'problems' }, ...p.problems.map((t) => el('li', {}, t))) : '');
+    notes(p));
   return { card, draw: drawChart(chart, legend, p) };
 }
 

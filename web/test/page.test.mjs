@@ -125,6 +125,7 @@ test('sorts a table by any column, both ways', async () => {
 test('hides a curve when its key is pressed', async () => {
   const page = await open(report);
   const panel = page.locator('#habf-fig10-a');
+  await panel.scrollIntoViewIfNeeded();
   await panel.locator('svg').waitFor();
   const marks = await panel.locator('svg path').count();
   const key = panel.locator('.legend button').first();
