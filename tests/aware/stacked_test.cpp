@@ -277,30 +277,6 @@ TEST(Stacked, KeepsTheBoundOnStrangers) {
   }
 }
 
-TEST(Stacked, AsksFewLayersForAKeyUnlessMoreHalveTheRate) {
-  const auto keys = numbers(0, 20'000), negatives = numbers(5'000'000, 200'000);
-  const auto costs = zipf_costs(0.75, negatives.size());
-  const auto planned = [&](double bits, double queries, double& asked) {
-    Report report;
-    const auto f = must(Stacked<Bloom>::build(
-        {.keys = keys, .negatives = negatives, .costs = costs, .stranger_share = 0, .report = &report},
-        {.bits_per_key = bits, .queries = queries}));
-    std::vector<double> rates;
-    for (std::size_t i = 0; i < f.layers(); ++i) rates.push_back(f.layer(i).expected_fpr());
-    asked = rates::stacked_key_queries(rates);
-    return said(report, "expected wfpr");
-  };
-  for (double bits : {8.0, 9.0}) {
-    double few_asked, any_asked, asked;
-    const double few = planned(bits, 2.1, few_asked), any = planned(bits, 7, any_asked),
-                 chosen = planned(bits, 0, asked);
-    EXPECT_LE(few_asked, 2.12);
-    EXPECT_GT(any_asked, 2.3);
-    EXPECT_EQ(chosen, bits == 8 ? few : any);
-    EXPECT_EQ(any < few / 2, bits == 9);
-  }
-}
-
 TEST(Stacked, LosesNoKeyWhenALayerCannotBeBuilt) {
   using Base = Counted<Bloom>;
   const auto keys = numbers(0, 20'000), negatives = numbers(5'000'000, 20'000);
@@ -325,7 +301,6 @@ TEST(Stacked, SaysWhatItsParametersMustBe) {
   EXPECT_EQ(message({.wfpr = 2}), "stacked: wfpr is 2; it must be in [0, 1]");
   EXPECT_EQ(message({.max_fpr = -1}), "stacked: max_fpr is -1; it must be in [0, 1]");
   EXPECT_EQ(message({.max_fpr_times = 0.5}), "stacked: max_fpr_times is 0.5; it must be 0 or at least 1");
-  EXPECT_EQ(message({.queries = 0.5}), "stacked: queries is 0.5; it must be 0 or at least 1");
   EXPECT_EQ(message({.known = 1.5}), "stacked: known is 1.5; it must be in [0, 1]");
 }
 

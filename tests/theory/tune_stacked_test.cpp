@@ -143,17 +143,6 @@ TEST(PlanStack, KeepsTheBoundOnStrangers) {
   EXPECT_FALSE(plan(bloom(), curve, 8, 0, {.max_stranger = 1e-4}).found);
 }
 
-TEST(PlanStack, KeepsTheBoundOnTheQueriesOfKeys) {
-  const CostCurve curve = CostCurve::zipf(0.75, 1e7);
-  for (double queries : {2.02, 2.1, 2.3}) {
-    const StackPlan p = plan(bloom(), curve, 8, 0, {.max_queries = queries});
-    ASSERT_GE(p.rates.size(), 3u);
-    EXPECT_LE(rates::stacked_key_queries(p.rates), queries);
-    EXPECT_GT(p.wfpr, plan(bloom(), curve, 8).wfpr);
-  }
-  EXPECT_EQ(plan(bloom(), curve, 8, 0, {.max_queries = 1.5}).rates.size(), 1u);
-}
-
 TEST(PlanStack, SaysWhenNothingFits) {
   EXPECT_FALSE(plan(whole(), CostCurve::zipf(1, 1e6), 3).found);
   EXPECT_FALSE(plan(bloom(), CostCurve::zipf(1, 1e6), 4, 0.5, {.wfpr = 1e-6}).found);

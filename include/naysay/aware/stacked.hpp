@@ -103,7 +103,6 @@ class Stacked {
     double wfpr = 0;                     // 0: the lowest for the bits; else the fewest bits that reach it
     double max_fpr = 0;                  // for strangers, the worst case; 0: no bound
     double max_fpr_times = 0;  // the same, as a multiple (1 or more) of one layer's of these bits; 0: no bound
-    double queries = 0;        // of layers for a key, on average, at most; 0: few, unless more halve the rate
     double known = 0;          // the part of the negatives to store, costliest first; 0: the best
 
     template <class Self, class V>
@@ -113,7 +112,6 @@ class Stacked {
       visit("wfpr", self.wfpr);
       visit("max_fpr", self.max_fpr);
       visit("max_fpr_times", self.max_fpr_times);
-      visit("queries", self.queries);
       visit("known", self.known);
     }
   };
@@ -140,16 +138,10 @@ class Stacked {
     if (p.max_fpr_times != 0 && !(p.max_fpr_times >= 1))
       return Error{Errc::invalid_argument,
                    "stacked: max_fpr_times is " + to_text(p.max_fpr_times) + "; it must be 0 or at least 1"};
-    if (p.queries != 0 && !(p.queries >= 1))
-      return Error{Errc::invalid_argument,
-                   "stacked: queries is " + to_text(p.queries) + "; it must be 0 or at least 1"};
     return Builder(w, p).build();
   }
 
-  // Layer 2 ends the query of most keys: it has its place here, with the numbers of its digest worked out.
-  bool may_contain(Digest d) const noexcept {
-    return first_.may_contain(d) && (rest_.empty() || !rest_[0].may_contain(layer_digest(d, 1)) || deeper(d));
-  }
+  bool may_contain(Digest d) const noexcept { return first_.may_contain(d) && (rest_.empty() || deeper(d)); }
 
   void may_contain(std::span<const Digest> keys, std::uint8_t* out) const noexcept {
     for (std::size_t at = 0; at < keys.size(); at += kBatch) {
@@ -211,14 +203,14 @@ class Stacked {
  private:
   static constexpr std::size_t kBatch = 256;  // digests, indices and answers of a batch stay in the first-level cache
 
-  // For what layers 1 and 2 accept (Algorithm 2).
-  [[gnu::noinline]] bool deeper(Digest d) const noexcept {
-    for (std::size_t i = 1; i < rest_.size(); ++i)
+  // For what layer 1 accepts (Algorithm 2).
+  bool deeper(Digest d) const noexcept {
+    for (std::size_t i = 0; i < rest_.size(); ++i)
       if (!rest_[i].may_contain(layer_digest(d, i + 1))) return i % 2 == 0;
     return true;
   }
 
-  // For a batch of at most kBatch; out holds the answers of layer 1.
+  // The same for a batch of at most kBatch; out holds the answers of layer 1.
   void deeper(std::span<const Digest> keys, std::uint8_t* out) const noexcept {
     std::array<std::uint16_t, kBatch> open;
     std::array<Digest, kBatch> digests;
@@ -278,7 +270,7 @@ class Stacked<Base, kMostLayers>::Builder {
         known = tune::KnownList(x, cost_scale_ * curve.weight(x));
         here_.others += share - known.weight();
       }
-      const tune::StackPlan plan = first_plan(known);
+      const tune::StackPlan plan = tune::plan_stack(prices_, known, problem(static_cast<double>(room_), false));
       if (!plan.found && (p_.wfpr > 0 || p_.max_fpr > 0))
         return Error{Errc::out_of_budget, "stacked: no stack of " + to_text(p_.bits_per_key) +
                                               " bits per key has wfpr " + to_text(p_.wfpr) + " and max_fpr " +
@@ -297,20 +289,6 @@ class Stacked<Base, kMostLayers>::Builder {
     std::vector<Digest> digests;
     std::vector<float> costs;  // none: 1 each
   };
-
-  // A stack in which keys ask few layers, or any if that halves the rate (or saves the bit that halving would cost).
-  tune::StackPlan first_plan(const tune::KnownList& known) {
-    here_.queries = p_.queries > 0 ? p_.queries : kFewQueries;
-    const tune::StackPlan few = tune::plan_stack(prices_, known, problem(static_cast<double>(room_), false));
-    if (p_.queries > 0) return few;
-    here_.queries = tune::kMaxLayers;
-    const tune::StackPlan any = tune::plan_stack(prices_, known, problem(static_cast<double>(room_), false));
-    if (any.found &&
-        (!few.found || (p_.wfpr > 0 ? any.bits + static_cast<double>(room_) < few.bits : any.wfpr < few.wfpr / 2)))
-      return any;
-    here_.queries = kFewQueries;
-    return few;
-  }
 
   Result<Stacked> one_layer() const {
     typename Base::Params params{};
@@ -406,7 +384,6 @@ class Stacked<Base, kMostLayers>::Builder {
             .spare = kSpare,
             .wfpr = p_.wfpr > 0 ? std::max(p_.wfpr - here_.accepted_weight, 1e-300) : 0,
             .max_stranger = bound_ < 1 ? std::max(bound_ - here_.accepted, 0.0) / here_.reaches : 1,
-            .max_queries = std::max(here_.queries / here_.key_reaches, negatives_next ? 0.0 : 1.0),
             .layers = here_.layers,
             .negatives_next = negatives_next,
             .all_known_reach = grows_};
@@ -415,15 +392,12 @@ class Stacked<Base, kMostLayers>::Builder {
     const double rate = grows_ ? planned_rate : layer.expected_fpr();
     here_.bits -= static_cast<double>(layer.size_bits());
     here_.layers -= 1;
-    here_.queries -= here_.key_reaches;
     here_.others *= rate;
     here_.reaches *= rate;
   }
   void passed_negatives_layer(const Base& layer, double rate) noexcept {
     here_.bits -= static_cast<double>(layer.size_bits());
     here_.layers -= 1;
-    here_.queries -= here_.key_reaches;
-    here_.key_reaches *= rate;
     here_.accepted_weight += here_.others * (1 - rate);
     here_.others *= rate;
     here_.accepted += here_.reaches * (1 - rate);
@@ -536,10 +510,6 @@ class Stacked<Base, kMostLayers>::Builder {
     return keys;
   }
 
-  // Of a key, on average: one more than in the base and, for one in twenty, two more. With 1 M keys, 10 M negatives and
-  // 8, 10, 12, 14 bits, Bloom filters in the cache take 2.0, 1.8, 1.7, 1.4 times as long for a key as the base does,
-  // and without the bound 3.3, 1.9, 1.8, 1.5 times. Most rates rise by less than 4 %.
-  static constexpr double kFewQueries = 2.1;
   static constexpr double kSpare = 3;  // one layer in a thousand is smaller than the next plan would like
 
   const Workload& w_;
@@ -552,10 +522,8 @@ class Stacked<Base, kMostLayers>::Builder {
 
   double cost_scale_ = 0;  // cost to share of the queries
   struct Passage {
-    double bits = 0;                    // not yet spent
-    std::size_t layers = 0;             // that may still be added
-    double queries = tune::kMaxLayers;  // that a key may still make, on average over all keys
-    double key_reaches = 1;             // part of the keys that come this far
+    double bits = 0;             // not yet spent
+    std::size_t layers = 0;      // that may still be added
     double others = 1;           // weight of the queries that come this far, but for those about negatives to be stored
     double accepted_weight = 0;  // of such queries, accepted on the way
     double reaches = 1;          // part of the strangers that come this far

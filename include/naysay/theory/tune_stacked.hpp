@@ -153,7 +153,6 @@ struct StackProblem {
   double cold = 0;                  // part of the queries that only the first layer will answer
   double wfpr = 0;                  // 0: the lowest for the bits; else the fewest bits that reach it
   double max_stranger = 1;          // strangers that come this far are accepted at most at this rate
-  double max_queries = kMaxLayers;  // of layers, for a key that comes this far, on average
   std::size_t layers = kMaxLayers;  // at most
   bool negatives_next = false;      // the next layer is one of negatives
   bool all_known_reach = false;     // known negatives are stored whether or not the layers of keys accept them
@@ -188,7 +187,7 @@ class Search {
     const KnownList::Point& x = known_.size() == 0 || layers == 1 ? none : known_[choice[0]];
     const double other = problem_.strangers + known_.weight() - x.weight;
     // Layers above the closing one: at most one, of negatives.
-    double keys = problem_.keys, accepted = 0, above = 1, key_reaches = 1, queries = 1,
+    double keys = problem_.keys, accepted = 0, above = 1,
            fixed_bits = problem_.layer_bits * static_cast<double>(layers);
     if (closing_ == 2) {
       const auto [rate, price] = prices_[choice[1]];
@@ -196,8 +195,6 @@ class Search {
       keys *= rate;
       accepted = 1 - rate;
       above = rate;
-      key_reaches = rate;
-      queries += rate;
     }
     // Layers below it, for one that passes the closing layer.
     const double closing_keys = (closing_ == 2 ? at_most(keys) : keys) + problem_.layer_keys;
@@ -208,8 +205,6 @@ class Search {
         known_bits += known * price;
         fixed_bits += problem_.layer_keys * price;
         keys *= rate;
-        queries += key_reaches * (1 + rate);  // this layer, and the one below it
-        key_reaches *= rate;
         passed += reaches * (1 - rate);
       } else {
         fixed_bits += (at_most(keys) + problem_.layer_keys) * price;
@@ -219,7 +214,6 @@ class Search {
       reaches *= rate;
     }
     passed += reaches;
-    if (queries > problem_.max_queries) return kNever;
     const double at_rate_1 = (1 - problem_.cold) * (other * above * passed + x.weight * known_reaches) + problem_.cold;
     if (problem_.all_known_reach) fixed_bits += known_bits, known_bits = 0;
     double rate;
