@@ -23,8 +23,8 @@
 //
 // Promises   deterministic; never worse than one layer by its own formulas; says so if nothing fits (no rates).
 // Cost       about 20 ms for 7 layers, whatever the number of keys and negatives.
-// Source     Deeds, 2020, sections 2.1.5 and 2.4.2. NLopt's ISRES and COBYLA were tried from the same start over the
-//            same formulas and lost in rate and in time on every workload measured.
+// Source     Deeds, 2020, sections 2.1.5 and 2.4.2. NLopt's ISRES and COBYLA from the same start over the same formulas
+//            ended between 9 % above and 0.7 % below these rates on 135 workloads, in 136 to 978 ms against 53 at most.
 #pragma once
 
 #include <algorithm>
