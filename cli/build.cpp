@@ -15,6 +15,7 @@
 #include "failure.hpp"
 #include "files.hpp"
 #include "hashing.hpp"
+#include "naysay/aware/slot_file.hpp"
 #include "naysay/workload/keys.hpp"
 #include "progress.hpp"
 #include "spill.hpp"
@@ -25,7 +26,7 @@ namespace naysay::cli {
 namespace {
 
 struct Options {
-  std::string keys, negatives, filter = "auto", output, lean_output, memory, temp;
+  std::string keys, negatives, filter = "auto", output, lean_output, slots, memory, temp;
   Budget budget;
   Hashing hashing;
   std::vector<std::string> params;
@@ -153,6 +154,9 @@ void run(const Options& o) {
     throw Failure{fmt::format("--stranger-share is {}; it must be between 0 and 1", o.stranger_share)};
   need(files::can_create(o.output));
   if (!o.lean_output.empty()) need(files::can_create(o.lean_output));
+  if (!o.slots.empty()) need(files::can_create(o.slots));
+  if (!o.slots.empty() && o.filter != "variable-hash")
+    throw Failure{fmt::format("--slots is given, but --filter is {}; only variable-hash has such a file", o.filter)};
   (void)memory_limit(o);
 
   ProgressBar bar;
@@ -182,6 +186,8 @@ void run(const Options& o) {
   workload.progress = bar.callback();
   Built built = build(o, choices, workload, hasher);
   const std::uint64_t negative_count = known.count;
+  if (const auto* variable = built.filter.as<VariableHash>(); variable && !o.slots.empty())
+    need(SlotFile::create(o.slots, *variable, keys));
   keys = {};  // the file is written from a copy of the filter: make room for it
   known.held = {};
   need(built.filter.save_file(o.output));
@@ -213,7 +219,8 @@ void run(const Options& o) {
     fmt::print("{}: {} of {} keys, {}, {} bits a key, accepts {} of strangers\n", o.output, built.filter.type().name,
                built.filter.keys(), bytes_text(size_bytes(built.filter)), number(bits_per_key(built.filter)),
                percent(built.filter.expected_fpr()));
-    if (index_bytes > 0) fmt::print("{}: and an index of {} beside it, for inserts alone\n", o.output, bytes_text(index_bytes));
+    if (index_bytes > 0)
+      fmt::print("{}: and an index of {} beside it, for inserts alone\n", o.output, bytes_text(index_bytes));
   }
 }
 
@@ -256,6 +263,9 @@ void add_build(CLI::App& app, int&) {
   c->add_option("--without-index", o->lean_output,
                 "also write a copy that answers the same and takes no more keys: without what only inserts need")
       ->type_name("F.nsy");
+  c->add_option("--slots", o->slots,
+                "also write the keys of a variable-hash filter by slots, so that naysay update --adapt can use them")
+      ->type_name("F.slots");
   c->footer(
       "Example:\n"
       "  naysay generate urls --count 1000 -o keys.txt\n"

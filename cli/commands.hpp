@@ -11,6 +11,7 @@ namespace naysay::cli {
 
 void add_build(CLI::App& app, int& exit_code);
 void add_query(CLI::App& app, int& exit_code);
+void add_update(CLI::App& app, int& exit_code);
 void add_inspect(CLI::App& app, int& exit_code);
 void add_verify(CLI::App& app, int& exit_code);
 void add_filters(CLI::App& app, int& exit_code);

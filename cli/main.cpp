@@ -30,6 +30,7 @@ int main(int argc, char** argv) {
   int exit_code = 0;
   cli::add_build(app, exit_code);
   cli::add_query(app, exit_code);
+  cli::add_update(app, exit_code);
   cli::add_inspect(app, exit_code);
   cli::add_verify(app, exit_code);
   cli::add_filters(app, exit_code);

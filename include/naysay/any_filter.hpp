@@ -20,6 +20,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "naysay/core/filter.hpp"
@@ -134,6 +135,10 @@ class AnyFilter {
   template <Filter F>
   const F* as() const noexcept {
     return static_cast<const F*>(model_->filter(&erased::kTag<F>));
+  }
+  template <Filter F>
+  F* as() noexcept {
+    return const_cast<F*>(std::as_const(*this).as<F>());
   }
 
   AnyFilter(AnyFilter&&) noexcept = default;

@@ -28,7 +28,7 @@ TEST_F(Tool, ShowsItsVersion) { EXPECT_EQ(must("naysay --version").find("naysay 
 
 TEST_F(Tool, ShowsAnExampleThatWorksInTheHelpOfEveryCommand) {
   for (const char* command :
-       {"build", "query", "inspect", "verify", "filters", "generate", "compare", "bench", "report"}) {
+       {"build", "query", "update", "inspect", "verify", "filters", "generate", "compare", "bench", "report"}) {
     SCOPED_TRACE(command);
     const std::string help = must(std::string("naysay ") + command + " --help");
     EXPECT_EQ(help.find('\t'), std::string::npos);
@@ -49,7 +49,7 @@ TEST_F(Tool, ShowsAnExampleThatWorksInTheHelpOfEveryCommand) {
 
 TEST_F(Tool, ListsEveryCommandInItsHelp) {
   const std::string help = must("naysay --help");
-  for (const char* command : {"build", "query", "inspect", "verify", "filters", "generate", "compare", "demo"})
+  for (const char* command : {"build", "query", "update", "inspect", "verify", "filters", "generate", "compare", "demo"})
     EXPECT_NE(help.find("\n  "s + command + " "), std::string::npos) << command;
 }
 
@@ -59,6 +59,76 @@ TEST_F(Tool, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(shell("naysay filters --frobnicate").exit_code, 2);
   EXPECT_EQ(shell("naysay build").exit_code, 2);
   EXPECT_EQ(lines_of(shell("naysay build").err).size(), 1u);
+}
+
+// ---- update ---------------------------------------------------------------------------------------------------------
+
+TEST_F(Tool, ErasesInsertsAndRefusesReportedNegatives) {
+  must("naysay generate urls --count 2000 -o keys && naysay generate urls --count 500 --first 2000 -o more && "
+       "naysay generate urls --count 20000 --first 5000 -o strangers && head -n 700 keys > gone && tail -n +701 keys > left");
+  must("naysay build --keys keys --filter guarded --param guard=100 --bits-per-key 20 --capacity 2500 -o set.nsy");
+  EXPECT_EQ(must("naysay update set.nsy --erase gone --insert more -o new.nsy"),
+            "new.nsy: 700 erased\nnew.nsy: 500 inserted\n");
+  EXPECT_EQ(must("naysay query set.nsy keys --count"), "2000\n") << "set.nsy is as it was";
+  EXPECT_EQ(must("naysay query new.nsy left --count"), "1300\n");
+  EXPECT_EQ(must("naysay query new.nsy more --count"), "500\n");
+  EXPECT_LT(std::stoi(shell("naysay query new.nsy gone --count").out), 50);
+  EXPECT_EQ(Json::parse(must("naysay inspect new.nsy --json"))["keys"], 1800);
+  const auto accepted = lines_of(must("naysay query new.nsy strangers > false_positives; cat false_positives"));
+  ASSERT_GT(accepted.size(), 10u);
+  EXPECT_EQ(Json::parse(must("naysay update new.nsy --adapt false_positives --json"))["update"]["refused"], accepted.size());
+  EXPECT_EQ(shell("naysay query new.nsy false_positives --count").out, "0\n");
+  EXPECT_EQ(must("naysay query new.nsy more --count"), "500\n");
+  // A guard has an end, and the count says what is refused when all were told.
+  must("naysay generate urls --count 200000 --first 50000 -o many; naysay query new.nsy many > false_positives");
+  const Json said = Json::parse(must("naysay update new.nsy --adapt false_positives --json"))["update"];
+  EXPECT_GT(said["not refused"].get<int>(), 0);
+  EXPECT_EQ(shell("naysay query new.nsy false_positives --count").out, std::to_string(said["not refused"].get<int>()) + "\n");
+}
+
+TEST_F(Tool, AbsorbsFalsePositivesOfAVariableHashFilterWithItsSlots) {
+  must("naysay generate urls --count 3000 -o keys && naysay generate urls --count 30000 --first 5000 -o strangers");
+  must("naysay build --keys keys --filter variable-hash --bits-per-key 8 --slots set.slots -o set.nsy");
+  must("naysay query set.nsy strangers > false_positives");
+  const auto accepted = lines_of(read("false_positives")).size();
+  ASSERT_GT(accepted, 50u);
+  const Json said = Json::parse(must("naysay update set.nsy --slots set.slots --adapt false_positives --json"))["update"];
+  EXPECT_GT(said["refused"].get<std::size_t>(), accepted * 9 / 10);
+  EXPECT_EQ(shell("naysay query set.nsy false_positives --count").out,
+            std::to_string(said["not refused"].get<std::size_t>()) + "\n");
+  EXPECT_EQ(must("naysay query set.nsy keys --count"), "3000\n");
+  refuses("naysay update set.nsy --adapt false_positives",
+          "set.nsy: --adapt of variable-hash needs --slots, the file that naysay build --slots wrote");
+}
+
+TEST_F(Tool, WarmsAnAdaptiveStack) {
+  must("naysay generate urls --count 3000 -o keys && naysay generate urls --count 60000 --first 5000 -o negatives");
+  must("naysay build --keys keys --filter adaptive-stacked --bits-per-key 8 -o set.nsy");
+  must("naysay query set.nsy negatives > false_positives");
+  const auto cold = lines_of(read("false_positives")).size();
+  must("naysay update set.nsy --adapt false_positives --warm keys");
+  EXPECT_EQ(must("naysay query set.nsy keys --count"), "3000\n");
+  EXPECT_LT(std::stoul(shell("naysay query set.nsy negatives --count").out), cold);
+}
+
+TEST_F(Tool, SaysWhatAFilterCannotDoAndLeavesItsFileAsItWas) {
+  must("naysay generate urls --count 1000 -o keys && naysay generate urls --count 1000 --first 1000 -o more");
+  must("naysay build --keys keys --filter ribbon --bits-per-key 10 -o still.nsy");
+  refuses("naysay update still.nsy", "nothing to do; give --erase, --insert, --adapt or --warm");
+  refuses("naysay update still.nsy --insert more",
+          "still.nsy: --insert is given, but ribbon takes no more keys; see naysay filters");
+  refuses("naysay update still.nsy --erase more",
+          "still.nsy: --erase is given, but ribbon lets no key go; see naysay filters");
+  refuses("naysay update still.nsy --adapt more",
+          "still.nsy: --adapt is given, but ribbon cannot be told of negatives after it was built; see naysay filters");
+  refuses("naysay build --keys keys --filter ribbon --bits-per-key 10 --slots s -o x.nsy",
+          "--slots is given, but --filter is ribbon; only variable-hash has such a file");
+  must("naysay build --keys keys --filter cuckoo --bits-per-key 10 -o full.nsy");
+  const std::string before = read("full.nsy");
+  const Ran ran = shell("naysay update full.nsy --insert more");
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_NE(ran.err.find("cuckoo has no room for more than"), std::string::npos) << ran.err;
+  EXPECT_EQ(read("full.nsy"), before);
 }
 
 // ---- build, query, inspect, verify ----------------------------------------------------------------------------------

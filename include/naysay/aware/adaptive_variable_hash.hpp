@@ -71,7 +71,8 @@ class AdaptiveVariableHash {
     return true;
   }
 
-  const VariableHash& filter() const noexcept { return filter_; }
+  const VariableHash& filter() const& noexcept { return filter_; }
+  VariableHash filter() && noexcept { return std::move(filter_); }
   const SlotFile& file() const noexcept { return file_; }
   std::uint64_t absorbed() const noexcept { return absorbed_; }  // by adapt() since it was opened
   std::uint64_t refused() const noexcept { return refused_; }    // no function left, a key, or a file that failed
