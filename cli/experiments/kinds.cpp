@@ -680,9 +680,9 @@ Plan plan(const Job& job, Size size, std::uint64_t seed) {
   p.threads = set(Sets::threads) ? static_cast<unsigned>(x) : 1;
   p.wish.data = s.data;
   p.wish.siphash = job.series->siphash;
-  const double keys = set(Sets::keys) ? x : s.keys * scale;
-  const double negatives = set(Sets::negatives_per_key) ? x * keys : s.negatives / s.keys * keys;
-  p.wish.keys = static_cast<std::uint64_t>(tiny ? std::min(keys, kTinyKeys) : keys);
+  const double all = set(Sets::keys) ? x : s.keys * scale, keys = tiny ? std::min(all, kTinyKeys) : all;
+  const double negatives = (set(Sets::negatives_per_key) ? x : s.negatives / s.keys) * keys;
+  p.wish.keys = static_cast<std::uint64_t>(keys);
   p.wish.negatives = static_cast<std::uint64_t>(tiny ? std::min(negatives, kTinyNegatives) : negatives);
   p.wish.strangers = tiny ? 2 * p.wish.keys : std::clamp(p.wish.keys, kLeastStrangers, kMostStrangers);
   if (job.panel->kind == Kind::churn) p.wish.newcomers = p.wish.keys;

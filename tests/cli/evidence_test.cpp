@@ -104,7 +104,19 @@ TEST_F(Evidence, RefusesWhatMakesNoSense) {
   EXPECT_EQ(read("bad.jsonl"), "{\"experiment\": 7}\n");
 }
 
-TEST_F(Evidence, RunsEveryExperiment) {
+TEST_F(Evidence, MeasuresInEveryWay) {
+  // Between them they have every kind: rates, times, disk, shift, churn, life.
+  must("naysay bench stacked-fig3 stacked-fig5 stacked-fig7 sscf-fig14 --size tiny --out r.jsonl");
+  std::set<std::string> kinds;
+  for (const Json& line : results("r.jsonl"))
+    for (const cli::Panel& p : cli::find_experiment(line["experiment"].get<std::string>())->panels)
+      if (line["panel"] == p.id) kinds.insert(cli::kKindNames[static_cast<int>(p.kind)]);
+  EXPECT_EQ(kinds.size(), std::size(cli::kKindNames));
+}
+
+class EvidenceSlow : public Evidence {};
+
+TEST_F(EvidenceSlow, RunsEveryExperiment) {
   must("naysay bench all --size tiny --out r.jsonl");
   std::set<std::string> seen;
   for (const Json& line : results("r.jsonl")) {

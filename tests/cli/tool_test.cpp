@@ -573,7 +573,7 @@ TEST_F(Tool, ComparesAtSeveralBudgetsAndSaysWhereTheNextBetterOneBegins) {
   // A quotient filter needs 4.5 bits a key; from there on it errs less than a counting Bloom filter.
   const std::string compare = "naysay compare --keys keys --negatives negatives --filters counting-bloom,quotient ";
   const std::string text = must(compare + "--bits-per-key 4 --sweep 4,8,16 --json j");
-  EXPECT_NE(text.find("A better one begins with more space: from 8 bits a key on quotient ("), std::string::npos)
+  EXPECT_NE(text.find("A better one begins with more space: from 8.00 bits a key on quotient ("), std::string::npos)
       << text;
   EXPECT_NE(must(compare + "--bits-per-key 4").find("bits a key on quotient ("), std::string::npos);
   const Json j = Json::parse(read("j"));
