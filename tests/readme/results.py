@@ -26,6 +26,15 @@ def version(line):
     return line["machine"]["naysay"] + " " + line["machine"]["commit"]
 
 
+def short(value):
+    """Numbers with six digits: more is noise."""
+    if isinstance(value, float):
+        return float(f"{value:.6g}")
+    if isinstance(value, dict):
+        return {key: short(part) for key, part in value.items()}
+    return [short(part) for part in value] if isinstance(value, list) else value
+
+
 def number(value):
     return f"{value:.3g}" if value < 100 else f"{value:.0f}"
 
@@ -102,7 +111,7 @@ def main():
         with open(path("docs", "results", "quick.jsonl"), "w") as file:
             for line in lines:
                 if version(line) == last:
-                    file.write(json.dumps(line, separators=(",", ":")) + "\n")
+                    file.write(json.dumps(short(line), separators=(",", ":")) + "\n")
         return 0
     lines = read(path("docs", "results", "quick.jsonl"))
     with open(path("README.md")) as file:
