@@ -109,7 +109,7 @@ TEST(PinnedIndex, VisitsEveryDigestOfAnAddress) {
   }
   agrees();
   EXPECT_FALSE(index.remove(digest(std::uint64_t{9'999'999}), address));
-  EXPECT_LE(bits_of_fields(index), 163 * 5000u);
+  EXPECT_LE(bits_of_fields(index), 171 * 5000u);
 }
 
 TEST(GuardPlan, CoversTheKnownNegativesWhenTheBudgetAllows) {
@@ -126,6 +126,18 @@ TEST(GuardPlan, CoversTheKnownNegativesWhenTheBudgetAllows) {
   q.negatives = 1e7, q.all = true, q.bits = 16e6;
   const auto pinned = rates::plan_guard(q, rates::cuckoo_bits_per_key, space);
   EXPECT_GE(rates::sure_entries(static_cast<double>(pinned.entries)), q.negatives * pinned.fpr);
+}
+
+TEST(GuardPlan, KeepsRoomForReportsOnlyAsFarAsTheBaseErrs) {
+  const auto space = [](std::uint64_t entries) { return Guard::bits_for(entries); };
+  for (double bits : {8.0, 14.0, 20.0, 30.0}) {
+    const auto plan = rates::plan_guard({.bits = bits * 1e6, .keys = 1e6}, rates::cuckoo_bits_per_key, space);
+    const double share = static_cast<double>(space(plan.entries)) / (bits * 1e6);
+    EXPECT_LE(share, rates::kUntoldGuardShare * 1.01) << bits;
+    EXPECT_TRUE(share > rates::kUntoldGuardShare * 0.98 || static_cast<double>(plan.entries) >= 2e6 * plan.fpr) << bits;
+    EXPECT_LE(static_cast<double>(plan.entries), rates::entries_for(1e7 * plan.fpr) + 1) << bits;
+    EXPECT_NEAR(rates::sure_entries(rates::entries_for(1e6 * plan.fpr)), 1e6 * plan.fpr, 1e-6 * 1e6 * plan.fpr + 1e-9);
+  }
 }
 
 TEST(GuardPlan, GivesUpTheCheapestWhenTheBudgetIsSmall) {

@@ -20,9 +20,8 @@
 //            digests are mixed up. cheapest() is an entry of the smallest cost in the table; pinned entries come last.
 //            A put that has room always succeeds.
 // Does not   know what a digest stands for: two keys that share all 128 bits are one.
-// Cost       a digest that is not here: one word. Put and remove: a group or two of tags, one group of costs and a node
-// of
-//            16 for each level of the tree. bits_for(entries): 206 bits an entry at 19/20 of the slots.
+// Cost       a digest that is not here: one word. Put and remove: a group or two of tags, one group of costs and a
+//            node of 16 for each level of the tree. bits_for(entries): 206 bits an entry at 19/20 of the slots.
 // Source     groups with a count of those that passed: F14 of Facebook's folly (2019), 14 slots there.
 #pragma once
 
@@ -146,14 +145,21 @@ class Guard {
     return taken(slot) ? slot : kNone;
   }
 
-  // Calls body(slot, digest) for the entries of `groups` groups, from the hand on, and moves the hand. body may remove.
+  // Calls body(slot, digest) for the entries of the hand's group, and moves the hand to the next. body may remove.
   template <class Body>
-  void sweep(std::uint64_t groups, Body&& body) noexcept {
-    for (std::uint64_t i = 0; i < std::min(groups, groups_); ++i) {
-      for (std::uint64_t slot = hand_ * kSlots; slot < (hand_ + 1) * kSlots; ++slot)
-        if (taken(slot)) body(slot, digest_at(slot));
-      hand_ = next(hand_);
-    }
+  void sweep(Body&& body) noexcept {
+    if (groups_ == 0) return;
+    for (std::uint64_t slot = hand_ * kSlots; slot < (hand_ + 1) * kSlots; ++slot)
+      if (taken(slot)) body(slot, digest_at(slot));
+    hand_ = next(hand_);
+  }
+  // How many entries satisfy test(digest, cost), counted from the hand on, up to `enough`.
+  template <class Test>
+  std::uint64_t count(std::uint64_t enough, Test&& test) const noexcept {
+    std::uint64_t found = 0, slot = hand_ * kSlots;
+    for (std::uint64_t i = 0; i < costs_.size() && found < enough; ++i, slot = slot + 1 < costs_.size() ? slot + 1 : 0)
+      found += taken(slot) && test(digest_at(slot), costs_[slot]);
+    return found;
   }
   std::uint64_t groups() const noexcept { return groups_; }
 

@@ -44,7 +44,7 @@
 // Cost       "no" of the base: nothing more. "maybe": 16 bytes of the guard, in the first-level cache up to 2,000
 // entries.
 //            insert: the same; with pinned negatives one more random read, of the index. 206 bits for a guard entry,
-//            160 for a pinned negative in the index.
+//            168 for a pinned negative in the index.
 #pragma once
 
 #include <algorithm>
@@ -294,13 +294,13 @@ class Guarded {
     return false;
   }
   bool has_room_for(std::uint64_t needed, std::uint64_t here) const noexcept {
-    std::uint64_t room = guard_.room() - std::min(guard_.room(), guard_.pinned());
+    const std::uint64_t room = guard_.room() - std::min(guard_.room(), guard_.pinned());
     if (room >= needed) return true;
     if constexpr (AddressedFilter<Base>)
-      guard_.for_each([&](Digest x, float cost) {
-        room += cost == Guard::kPinned && !base_.may_contain(x) && base_.address(x) != here;
+      return needed - room == guard_.count(needed - room, [&](Digest x, float cost) {
+        return cost == Guard::kPinned && !base_.may_contain(x) && base_.address(x) != here;
       });
-    return room >= needed;
+    return false;
   }
 
   bool guard(Digest d, float cost) noexcept {
@@ -324,11 +324,12 @@ class Guarded {
       drop_idle(guard_.groups());
     return !guard_.full();
   }
-  // Looks at so many groups and drops what the base denies anyway.
+  // Drops what the base denies anyway, group by group, until there is room or so many groups have been looked at.
   void drop_idle(std::uint64_t groups) noexcept {
-    guard_.sweep(groups, [this](std::uint64_t slot, Digest x) {
-      if (!base_.may_contain(x)) guard_.remove(slot);
-    });
+    for (; groups > 0 && guard_.full(); --groups)
+      guard_.sweep([this](std::uint64_t slot, Digest x) {
+        if (!base_.may_contain(x)) guard_.remove(slot);
+      });
   }
 
   Base base_;

@@ -14,8 +14,8 @@
 //
 // Promises   for_each(address) visits every digest of that address.
 // Does not   take part in a query: it is kept beside the filter, on the machine that inserts.
-// Cost       160 bits a digest: whole digests at 4/5 of the slots. A look-up reads 3 slots on average, side by side.
-//            Building sorts a copy of the digests.
+// Cost       168 bits a digest: whole digests at 4/5 of the slots, and 8 bits of hints. A look-up reads one hint and,
+//            one time in eight, 3 slots on average, side by side. Building sorts a copy of the digests.
 // Source     ordered linear probing: O. Amble and D. Knuth, 1974.
 #pragma once
 
@@ -32,7 +32,8 @@ class PinnedIndex {
 
   // address(d) must always be the same for d. A digest that repeats is taken once. Requires that none is kUnused.
   template <class Address>
-  PinnedIndex(std::vector<Digest> digests, Address&& address) : homes_(divide_up(digests.size() * 5, 4)) {
+  PinnedIndex(std::vector<Digest> digests, Address&& address)
+      : homes_(divide_up(digests.size() * 5, 4)), hints_(divide_up(digests.size(), 8)) {
     const auto order = [&](Digest d) { return std::pair(home(address(d)), d); };
     std::sort(digests.begin(), digests.end(), [&](Digest a, Digest b) { return order(a) < order(b); });
     digests.erase(std::unique(digests.begin(), digests.end()), digests.end());
@@ -44,6 +45,7 @@ class PinnedIndex {
       const std::uint64_t at = std::max(end, home(address(d)));
       slots_.at_mut(at) = d;
       end = at + 1;
+      set_bit(hints_.mutable_data(), hint(address(d)));
     }
   }
 
@@ -60,6 +62,7 @@ class PinnedIndex {
   // Calls body(digest) for every digest of the address.
   template <class Address, class Body>
   void for_each(std::uint64_t wanted, Address&& address, Body&& body) const noexcept {
+    if (!hinted(wanted)) return;
     const std::uint64_t from = home(wanted);
     for (std::uint64_t i = from; i < slots_.size() && slots_[i] != kUnused; ++i) {
       const std::uint64_t is = address(slots_[i]);
@@ -73,6 +76,7 @@ class PinnedIndex {
   // False if it is not there.
   template <class Address>
   bool remove(Digest d, Address&& address) noexcept {
+    if (!hinted(address(d))) return false;
     const std::uint64_t from = home(address(d));
     for (std::uint64_t i = from; i < slots_.size() && slots_[i] != kUnused; ++i) {
       if (slots_[i] == d) {
@@ -90,13 +94,22 @@ class PinnedIndex {
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
     visit("homes", self.homes_);
+    visit("hints", self.hints_);
     visit("slots", self.slots_);
   }
 
  private:
   std::uint64_t home(std::uint64_t address) const noexcept { return fast_range(mix64(address), homes_); }
 
+  // Eight bits for each digest: seven of eight addresses that have none are known by a bit, from a twentieth of the
+  // memory.
+  std::uint64_t hint(std::uint64_t address) const noexcept { return fast_range(mix64(address), hints_.size() * 64); }
+  bool hinted(std::uint64_t address) const noexcept {
+    return !hints_.empty() && test_bit(hints_.data(), hint(address));
+  }
+
   std::uint64_t homes_ = 0;  // any number is safe: a home behind the last slot holds nothing
+  Array<std::uint64_t> hints_;
   Array<Digest> slots_;
 };
 

@@ -35,11 +35,10 @@ struct GuardPlan {
   double wfpr = 1;  // expected: strangers and known negatives that the guard has no room for
 };
 
-// What the guard gets when nobody has named a negative: room for reports. At a rate of 0.2 % and 16 bits a key that is
-// room for the false positives of 2 unknown negatives a key.
-inline constexpr double kUntoldGuardShare = 1.0 / 16;
-// And at least, when somebody has.
-inline constexpr double kToldGuardShare = 1.0 / 64;
+// For reports of negatives that nobody has named, the guard has room for the false positives of so many a key, as long
+// as that is at most 1/16 of the space, or 1/64 if negatives have been named.
+inline constexpr double kUnnamedPerKey = 2;
+inline constexpr double kUntoldGuardShare = 1.0 / 16, kToldGuardShare = 1.0 / 64;
 
 // The lowest rate whose price is at most `bits`. Requires that price falls as the rate grows.
 template <class Price>
@@ -58,6 +57,9 @@ inline double sure_entries(double entries) noexcept {
   const double root = std::sqrt(entries + 3) - 3;
   return root > 0 ? root * root : 0;
 }
+
+// And the other way round: entries for so many false positives on average.
+inline double entries_for(double mean) noexcept { return mean + 6 * std::sqrt(mean) + 6; }
 
 // The part of all costs that lies beyond the costliest negatives: computed once, at counts that grow by a twentieth.
 class CostsBeyond {
@@ -106,10 +108,14 @@ GuardPlan plan_guard(const GuardQuestion& q, Price&& price, Space&& space) {
     while (entries > 1 && taken(entries) > q.bits * share) --entries;
     return entries;
   };
-  if (q.negatives <= 0) return with(at_share(kUntoldGuardShare));
+  const auto for_reports = [&](double share) {
+    const GuardPlan most = with(at_share(share));
+    return std::min(most.entries, static_cast<std::uint64_t>(entries_for(kUnnamedPerKey * q.keys * most.fpr)));
+  };
+  if (q.negatives <= 0) return with(for_reports(kUntoldGuardShare));
   const CostsBeyond beyond(q.negatives, q.descending);
   GuardPlan best;
-  for (std::uint64_t entries = at_share(kToldGuardShare); best.entries == 0 || taken(entries) <= q.bits * kLargest;
+  for (std::uint64_t entries = for_reports(kToldGuardShare); best.entries == 0 || taken(entries) <= q.bits * kLargest;
        entries = static_cast<std::uint64_t>(std::ceil(static_cast<double>(entries) * kStep))) {
     GuardPlan plan = with(entries);
     const double missed = beyond(sure_entries(static_cast<double>(entries)) / plan.fpr);
