@@ -12,6 +12,7 @@
 #include "choose.hpp"
 #include "commands.hpp"
 #include "describe.hpp"
+#include "device.hpp"
 #include "failure.hpp"
 #include "files.hpp"
 #include "hashing.hpp"
@@ -64,7 +65,7 @@ Built build(const Options& o, const std::vector<Choice>& choices, Workload& work
     workload.report = &report;
     std::vector<Param> params = need(o.budget.params(type, workload.room()));
     params.insert(params.end(), asked.begin(), asked.end());
-    auto filter = AnyFilter::build(type.name, workload, std::span<const Param>(params), hasher);
+    auto filter = build_fastest(type.name, workload, params, hasher);
     workload.report = nullptr;
     if (filter) return {std::move(*filter), choices[i].why + passed_over, std::move(report)};
     if (filter.error().code != Errc::out_of_budget || i + 1 == choices.size()) throw Failure{filter.error().message};

@@ -85,6 +85,21 @@ Result<AnyFilter> AnyFilter::build(std::string_view filter, const Workload& work
   return f;
 }
 
+Result<AnyFilter> AnyFilter::from_fields(std::string_view name, std::span<const std::byte> fields, std::uint64_t keys,
+                                         const Hasher& hasher) {
+  const FilterType* type = find_filter(name);
+  if (!type) return unknown_filter(name);
+  FieldReader reader(fields, 0, kFileAlignment, FieldReader::Arrays::copy);
+  auto model = type->read(reader, true);
+  if (!model) return std::move(model).error();
+  AnyFilter f;
+  f.type_ = type;
+  f.model_ = std::move(*model);
+  f.hasher_ = hasher;
+  f.keys_ = keys;
+  return f;
+}
+
 std::vector<std::byte> AnyFilter::save() const {
   std::vector<std::byte> out(sizeof(FileHeader));
   FieldWriter writer(out, kFileAlignment);

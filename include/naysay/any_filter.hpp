@@ -91,6 +91,17 @@ class AnyFilter {
     return build(filter, workload, std::span<const Param>(params.begin(), params.size()), hasher);
   }
 
+  // A filter that was built elsewhere, such as on a GPU, from so many keys: as build() gives it.
+  template <Filter F>
+  static Result<AnyFilter> hold(std::string_view name, const F& filter, const typename F::Params& params,
+                                std::uint64_t keys, const Hasher& hasher = {}) {
+    std::vector<std::byte> fields;
+    FieldWriter writer(fields, kFileAlignment);
+    F::Params::fields(params, writer);
+    F::fields(filter, writer);
+    return from_fields(name, fields, keys, hasher);
+  }
+
   // From the bytes of a .nsy file. load copies; view borrows, and requires that the bytes outlive the filter.
   static Result<AnyFilter> load(std::span<const std::byte> bytes);
   static Result<AnyFilter> view(std::span<const std::byte> bytes);
@@ -147,6 +158,8 @@ class AnyFilter {
 
  private:
   AnyFilter() = default;
+  static Result<AnyFilter> from_fields(std::string_view name, std::span<const std::byte> fields, std::uint64_t keys,
+                                       const Hasher& hasher);
   static Result<AnyFilter> read(std::span<const std::byte> bytes, FieldReader::Arrays arrays);
   void make_own();
 

@@ -120,5 +120,18 @@ TEST(FilterConcepts, AnUnknownFilterIsNamedBesideTheKnownOnes) {
   EXPECT_EQ(f.error().message.find("no filter 'blom'; there are bloom"), 0u) << f.error().message;
 }
 
+TEST(AnyFilter, HoldsAFilterThatWasBuiltElsewhereAsBuildGivesIt) {
+  const auto keys = sample::numbers(0, 1000);
+  const Hasher hasher{.seed = 7};
+  const Bloom::Params params{.bits_per_key = 13};
+  const auto bloom = Bloom::build({.keys = keys}, params);
+  ASSERT_TRUE(bloom);
+  const auto held = AnyFilter::hold("bloom", *bloom, params, keys.size(), hasher);
+  const auto built = AnyFilter::build("bloom", {.keys = keys}, {{"bits_per_key", "13"}}, hasher);
+  ASSERT_TRUE(held && built);
+  EXPECT_EQ(held->save(), built->save());
+  EXPECT_EQ(AnyFilter::hold("blum", *bloom, params, keys.size()).error().code, Errc::invalid_argument);
+}
+
 }  // namespace
 }  // namespace naysay
