@@ -1,6 +1,6 @@
 #include "experiments/figures.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
@@ -125,18 +125,19 @@ class PanelMaker {
         const std::string source = w.value("source", "");
         const bool varies = source_.x.sets == Sets::keys,
                    negatives_vary = varies || source_.x.sets == Sets::negatives_per_key;
-        std::string text = varies ? "" : fmt::format("{} keys", w.value("keys", 0));
-        if (!negatives_vary)
-          text += fmt::format("{}{} known negatives", text.empty() ? "" : ", ", w.value("negatives", 0));
+        std::vector<std::string> parts;
+        if (!varies) parts.push_back(fmt::format("{} keys", w.value("keys", 0)));
+        if (!negatives_vary) parts.push_back(fmt::format("{} known negatives", w.value("negatives", 0)));
         if (w.contains("costs"))
-          text += source == "files" ? ", costs as the file says" : ", Zipf 1 costs";
+          parts.push_back(source == "files" ? "costs as the file says" : "Zipf 1 costs");
         else if (source_.x.sets != Sets::skew)
-          text += w.value("zipf", 0.0) == 0 ? ", costs equal" : fmt::format(", Zipf {} costs", w.value("zipf", 0.0));
+          parts.push_back(w.value("zipf", 0.0) == 0 ? "costs equal"
+                                                    : fmt::format("Zipf {} costs", w.value("zipf", 0.0)));
         const char* what = source == "files"          ? "real keys from files"
                            : source == "made-up URLs" ? "made-up URLs (no --data given)"
                            : source == "ycsb"         ? "YCSB keys"
                                                       : "integers";
-        return fmt::format("{}; {}", what, text);
+        return fmt::format("{}; {}", what, fmt::join(parts, ", "));
       }
     return "";
   }
