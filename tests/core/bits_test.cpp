@@ -58,7 +58,6 @@ TEST(Bits, CellsWrittenAtOnceAreThoseWrittenOneByOne) {
         ASSERT_EQ(cells.peek(64 + i) & cells.max(), cell);
         if (b == 8) ASSERT_EQ(cells.peek<8>(64 + i), cell);
         if (b == 16) ASSERT_EQ(cells.peek<16>(64 + i), cell);
-        if (b == 4) ASSERT_EQ(cells.nonzero<4>(64 + i), cell != 0);
         ASSERT_EQ(cells.nonzero(64 + i), cell != 0);
         not_zero += cell != 0;
       }
@@ -83,6 +82,25 @@ TEST(Bits, CountersOfEveryWidthCountAndLeaveTheirNeighboursAlone) {
       }
       for (std::uint64_t j = 0; j < 40; ++j) ASSERT_EQ(counters.get(j), model[j]);
     }
+  }
+}
+
+TEST(Bits, NibblesCountAsCellsOfFourBitsDo) {
+  sample::Words random(4);
+  Cells counters(16, 4);
+  std::uint64_t word = 0;
+  for (int step = 0; step < 10'000; ++step) {
+    const std::uint64_t i = random.below(16);
+    const unsigned shift = static_cast<unsigned>(i) * 4;
+    if (random.below(2) == 0) {
+      counters.increment(i);
+      word = nibble_up(word, shift);
+    } else {
+      counters.decrement(i);
+      word = nibble_down(word, shift);
+    }
+    ASSERT_EQ(word, counters.words()[0]) << "step " << step;
+    ASSERT_EQ(nibble_is_set(word, shift), counters.nonzero(i));
   }
 }
 

@@ -6,10 +6,11 @@
 //            +--------------------^             ^ sticky: full, it never moves again
 //
 //   paper     here
-//   m         counters_.size(): any number
+//   m         counters_.size(): any number; whole words of them, 16 each, if they have 4 bits
 //   c         counter_bits: 4 in the paper, 2 to 16 here
 //   k         k_: by default the best for bits_per_key / counter_bits counters a key
-//   h_i       the i-th value of HashWalk, reduced to [0, m)
+//   h_i       the i-th value of HashWalk, reduced to [0, m); with 4 bits its high bits give the word, its low four the
+//             counter there. Both are uniform and independent of each other, so every counter is equally likely.
 //
 // Promises   never denies a key that was inserted more often than erased, as long as only keys that are in are erased:
 //            a counter at its maximum is sticky, because nobody knows how many keys it stands for. Erasing what
@@ -60,25 +61,41 @@ class CountingBloom {
       return Error{Errc::invalid_argument,
                    "counting-bloom: counter_bits is " + std::to_string(p.counter_bits) + "; it must be 2 to 16"};
     CountingBloom f;
-    f.counters_ = Cells(budget_bits(p.bits_per_key, w.room()) / p.counter_bits, p.counter_bits);
+    const std::uint64_t counters = budget_bits(p.bits_per_key, w.room()) / p.counter_bits;
+    f.counters_ = Cells(p.counter_bits == kUsualBits ? counters - counters % kPerWord : counters, p.counter_bits);
     f.k_ = p.k != 0 ? p.k : rates::bloom_best_k(p.bits_per_key / p.counter_bits);
     if (!f.usual())
-      f.fill<0>(w);
+      f.fill(w, [&f](std::uint64_t i) { f.counters_.increment(i); });
     else
-      simd() >= Simd::avx2 ? f.fill_bmi2(w) : f.fill<4>(w);
+      simd() >= Simd::avx2 ? f.fill_bmi2(w) : f.fill_usual(w);
     return f;
   }
 
   bool insert(Digest d) noexcept {
-    usual() ? count_up<4>(d) : count_up<0>(d);
+    if (usual())
+      move<nibble_up>(d);
+    else
+      for_each(d, [this](std::uint64_t i) { counters_.increment(i); });
     return true;
   }
   bool erase(Digest d) noexcept {
     if (!may_contain(d)) return false;
-    usual() ? count_down<4>(d) : count_down<0>(d);
+    if (usual())
+      move<nibble_down>(d);
+    else
+      for_each(d, [this](std::uint64_t i) { counters_.decrement(i); });
     return true;
   }
-  bool may_contain(Digest d) const noexcept { return usual() ? ask<4>(d) : ask<0>(d); }
+  bool may_contain(Digest d) const noexcept {
+    HashWalk walk(d);
+    if (!usual()) return ask([&] { return counters_.nonzero(fast_range(walk.next(), counters_.size())); });
+    const std::uint64_t* words = counters_.words();
+    const std::uint64_t size = counters_.size() / kPerWord;
+    return ask([&] {
+      const Nibble at(walk.next(), size);
+      return nibble_is_set(words[at.word], at.shift);
+    });
+  }
 
   // From the counters that are not zero, so that duplicates, later inserts and erasures are counted as they are.
   double expected_fpr() const noexcept {
@@ -98,6 +115,9 @@ class CountingBloom {
     if (counters_.size() == 0 || counters_.width() < kMinBits || counters_.width() > kMaxBits)
       return Error{Errc::corrupt, "counting-bloom: there are " + std::to_string(counters_.size()) + " counters of " +
                                       std::to_string(counters_.width()) + " bits; some of 2 to 16 bits are needed"};
+    if (usual() && counters_.size() % kPerWord != 0)
+      return Error{Errc::corrupt, "counting-bloom: there are " + std::to_string(counters_.size()) +
+                                      " counters of 4 bits; they must fill their words, 16 each"};
     return counters_.validate();
   }
 
@@ -106,52 +126,75 @@ class CountingBloom {
   static constexpr std::uint32_t kMinBits = 2, kMaxBits = 16;  // one bit would be sticky at once
   static constexpr std::uint32_t kGroup = 3;                   // as in Bloom
 
-  // Counters of four bits have functions of their own, with cheaper addresses; 0 is any width.
-  bool usual() const noexcept { return counters_.width() == 4; }
+  static constexpr std::uint32_t kUsualBits = 4, kPerWord = 64 / kUsualBits;
 
-  template <unsigned B>
-  void count_up(Digest d) noexcept {
+  bool usual() const noexcept { return counters_.width() == kUsualBits; }
+
+  // Where a hash leads among usual counters.
+  struct Nibble {
+    std::uint64_t word;
+    unsigned shift;
+    Nibble(std::uint64_t hash, std::uint64_t words) noexcept
+        : word(fast_range(hash, words)), shift(static_cast<unsigned>(hash % kPerWord) * kUsualBits) {}
+  };
+
+  // Requires usual(). The locals are there because a store to the counters would make the compiler read members again.
+  template <std::uint64_t step(std::uint64_t, unsigned) noexcept>
+  void move(Digest d) noexcept {
+    std::uint64_t* words = counters_.mutable_words();
+    const std::uint64_t size = counters_.size() / kPerWord;
     HashWalk walk(d);
-    for (std::uint32_t i = 0; i < k_; ++i) counters_.increment<B>(position(walk));
+    for (std::uint32_t left = k_; left > 0; --left) {
+      const Nibble at(walk.next(), size);
+      words[at.word] = step(words[at.word], at.shift);
+    }
   }
-  template <unsigned B>
-  void count_down(Digest d) noexcept {
+  // Calls visit with the number of each of d's counters.
+  template <class Visit>
+  [[gnu::always_inline]] void for_each(Digest d, Visit&& visit) const {
+    const bool by_word = usual();
+    const std::uint64_t size = by_word ? counters_.size() / kPerWord : counters_.size();
     HashWalk walk(d);
-    for (std::uint32_t i = 0; i < k_; ++i) counters_.decrement<B>(position(walk));
+    for (std::uint32_t left = k_; left > 0; --left) {
+      const std::uint64_t hash = walk.next(), i = fast_range(hash, size);
+      visit(by_word ? i * kPerWord + hash % kPerWord : i);
+    }
   }
-  template <unsigned B>
-  bool ask(Digest d) const noexcept {
-    HashWalk walk(d);
+  // next() says whether the next counter is above 0.
+  template <class Next>
+  bool ask(Next next) const noexcept {
     std::uint32_t left = k_;
     if (left >= kGroup) {
       bool all = true;
-      for (std::uint32_t i = 0; i < kGroup; ++i) all &= counters_.nonzero<B>(position(walk));
+      for (std::uint32_t i = 0; i < kGroup; ++i) all &= next();
       if (!all) return false;
       left -= kGroup;
     }
     for (; left > 0; --left)
-      if (!counters_.nonzero<B>(position(walk))) return false;
+      if (!next()) return false;
     return true;
   }
 
-  template <unsigned B>
-  [[gnu::always_inline]] void fill(const Workload& w) {
-    Scatter count(counters_.size(), counters_.width(), [this](std::uint64_t i) { counters_.increment<B>(i); });
+  template <class Up>
+  [[gnu::always_inline]] void fill(const Workload& w, Up up) {
+    Scatter count(counters_.size(), counters_.width(), up);
     for (std::size_t i = 0; i < w.keys.size(); ++i) {
       if (i % kTellEvery == 0) w.tell("counting-bloom: counting", i, w.keys.size());
-      if (!count.pays()) {
-        count_up<B>(w.keys[i]);
-        continue;
-      }
-      HashWalk walk(w.keys[i]);
-      for (std::uint32_t j = 0; j < k_; ++j) count(position(walk));
+      if (count.pays())
+        for_each(w.keys[i], count);
+      else
+        insert(w.keys[i]);
     }
     count.finish();
   }
+  [[gnu::always_inline]] void fill_usual(const Workload& w) {
+    fill(w, [words = counters_.mutable_words()](std::uint64_t i) {
+      std::uint64_t& word = words[i / kPerWord];
+      word = nibble_up(word, static_cast<unsigned>(i % kPerWord) * kUsualBits);
+    });
+  }
   // One body, compiled again: a variable shift is three operations on a plain x86-64 and one with BMI2.
-  NAYSAY_TARGET(NAYSAY_AVX2) void fill_bmi2(const Workload& w) { fill<4>(w); }
-
-  std::uint64_t position(HashWalk& walk) const noexcept { return fast_range(walk.next(), counters_.size()); }
+  NAYSAY_TARGET(NAYSAY_AVX2) void fill_bmi2(const Workload& w) { fill_usual(w); }
 
   Cells counters_;
   std::uint32_t k_ = 0;

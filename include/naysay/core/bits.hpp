@@ -87,6 +87,16 @@ void add_bits(std::uint64_t* words, std::uint64_t at, std::uint32_t value) noexc
   std::memcpy(p, &x, sizeof x);
 }
 
+// Sticky counters of four bits, sixteen to a word, by value: the word with the one at bit `shift`, a multiple of 4,
+// moved. No branches.
+constexpr bool nibble_is_set(std::uint64_t word, unsigned shift) noexcept { return ((word >> shift) & 15) != 0; }
+constexpr std::uint64_t nibble_up(std::uint64_t word, unsigned shift) noexcept {
+  return word + (std::uint64_t{((word >> shift) & 15) != 15} << shift);
+}
+constexpr std::uint64_t nibble_down(std::uint64_t word, unsigned shift) noexcept {
+  return word - (std::uint64_t{(((word >> shift) + 1) & 14) != 0} << shift);  // 0 and 15: 1 and 16
+}
+
 // Writes value into zeroed bits from bit `at` on, beside other threads that do so in the same words. Requires that
 // the word behind the last bit exists.
 inline void or_bits(std::uint64_t* words, std::uint64_t at, std::uint64_t value) noexcept {
@@ -175,18 +185,7 @@ class Cells {
       return load_u64(bytes + (at >> 3)) >> (at & 7);
     }
   }
-  // B = 4 requires width() == 4 and saves the multiplication and a shift.
-  template <unsigned B = 0>
-  bool nonzero(std::uint64_t i) const noexcept {
-    assert(i < n_ && (B == 0 || B == b_));
-    if constexpr (B == 4) {
-      const unsigned pair = reinterpret_cast<const unsigned char*>(words_.data())[i >> 1];
-      return (pair & (i % 2 == 0 ? 0x0fu : 0xf0u)) != 0;
-    } else {
-      static_assert(B == 0);
-      return get(i) != 0;
-    }
-  }
+  bool nonzero(std::uint64_t i) const noexcept { return get(i) != 0; }
   void set(std::uint64_t i, std::uint32_t value) noexcept {
     assert(i < n_ && value <= max());
     store_bits(words_.mutable_data(), i * b_, b_, value);
@@ -196,22 +195,18 @@ class Cells {
   }
 
   // Sticky counters: false when the counter is at its maximum (both) or at zero (decrement) and stays there. One load,
-  // one addition that cannot carry out of the cell, one store. B = 4, which requires width() == 4, takes half the time.
-  template <unsigned B = 0>
+  // one addition that cannot carry out of the cell, one store.
   bool increment(std::uint64_t i) noexcept {
-    const Place at = place<B>(i);
+    const Place at = place(i);
     const std::uint64_t word = load_u64(at.bytes);
-    const std::uint64_t full = B == 0 ? max() : low_mask(B);
-    if (((word >> at.shift) & full) == full) return false;
+    if (((word >> at.shift) & max()) == max()) return false;
     store_u64(at.bytes, word + (std::uint64_t{1} << at.shift));
     return true;
   }
-  template <unsigned B = 0>
   bool decrement(std::uint64_t i) noexcept {
-    const Place at = place<B>(i);
-    const std::uint64_t full = B == 0 ? max() : low_mask(B);
-    const std::uint64_t word = load_u64(at.bytes), v = (word >> at.shift) & full;
-    if (v == full || v == 0) return false;
+    const Place at = place(i);
+    const std::uint64_t word = load_u64(at.bytes), v = (word >> at.shift) & max();
+    if (v == max() || v == 0) return false;
     store_u64(at.bytes, word - (std::uint64_t{1} << at.shift));
     return true;
   }
@@ -276,16 +271,10 @@ class Cells {
     void* bytes;
     unsigned shift;
   };
-  template <unsigned B>
   Place place(std::uint64_t i) noexcept {
-    assert(i < n_ && (B == 0 || B == b_));
-    if constexpr (B == 4) {
-      return {words_.mutable_data() + i / 16, static_cast<unsigned>(i % 16) * 4};
-    } else {
-      static_assert(B == 0);
-      const std::uint64_t at = i * b_;
-      return {reinterpret_cast<unsigned char*>(words_.mutable_data()) + (at >> 3), static_cast<unsigned>(at & 7)};
-    }
+    assert(i < n_);
+    const std::uint64_t at = i * b_;
+    return {reinterpret_cast<unsigned char*>(words_.mutable_data()) + (at >> 3), static_cast<unsigned>(at & 7)};
   }
 
   Array<std::uint64_t> words_;
