@@ -149,8 +149,7 @@ class BasicSeesaw {
   bool insert(Digest d) noexcept {
     if (!modulated() && is<Usual>()) [[likely]]
       return count_up(as<Usual>(), d);
-    if (is<Usual>()) return insert_as<Usual>(d);
-    return is<Plain>() ? insert_as<Plain>(d) : insert_as<Any>(d);
+    return insert_otherwise(d);
   }
 
   // Requires that d was inserted (see "Does not"). False, and nothing changed, if d is certainly not in.
@@ -172,9 +171,7 @@ class BasicSeesaw {
   bool may_contain(Digest d) const noexcept {
     if (!modulated() && is<Usual>()) [[likely]]
       return all_in_use(as<Usual>(), d);
-    if (query_ == SeesawQuery::two_round) return in_two_rounds(d);
-    if (is<Usual>()) return on_its_path<Usual>(d);
-    return is<Plain>() ? on_its_path<Plain>(d) : on_its_path<Any>(d);
+    return ask_otherwise(d);
   }
 
   // From the counters as they are now.
@@ -382,6 +379,17 @@ class BasicSeesaw {
     return {counters_.words(), counters_.size(), counter_bits_, counters_.width() - counter_bits_};
   }
 
+  // What optimised filters seldom are. Not inlined, so that the short way is.
+  [[gnu::noinline]] bool insert_otherwise(Digest d) noexcept {
+    if (is<Usual>()) return insert_as<Usual>(d);
+    return is<Plain>() ? insert_as<Plain>(d) : insert_as<Any>(d);
+  }
+  [[gnu::noinline]] bool ask_otherwise(Digest d) const noexcept {
+    if (query_ == SeesawQuery::two_round) return in_two_rounds(d);
+    if (is<Usual>()) return on_its_path<Usual>(d);
+    return is<Plain>() ? on_its_path<Plain>(d) : on_its_path<Any>(d);
+  }
+
   template <class C>
   bool insert_as(Digest d) noexcept {
     const C c = as<C>();
@@ -395,7 +403,7 @@ class BasicSeesaw {
 
   // Without a modulator: every counter as it comes.
   template <class C>
-  bool count_up(const C& c, Digest d) noexcept {
+  [[gnu::always_inline]] bool count_up(const C c, Digest d) noexcept {
     HashWalk walk(d);
     std::uint64_t* words = counters_.mutable_words();
     const auto step = [&] {
@@ -493,7 +501,7 @@ class BasicSeesaw {
 
   // Without a modulator: every counter as it comes.
   template <class C>
-  bool all_in_use(const C& c, Digest d) const noexcept {
+  [[gnu::always_inline]] bool all_in_use(const C c, Digest d) const noexcept {
     HashWalk walk(d);
     std::uint32_t lean = c.negative();
     const auto in_use = [&] {
