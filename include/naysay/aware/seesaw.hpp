@@ -496,7 +496,8 @@ class BasicSeesaw {
     if (entry.count == 0) return false;
     const std::uint32_t backup = c.read(c.position(d, k_ + entry.index));
     const bool leans = c.leans(backup);  // no branch on it: it is a coin toss
-    return (leans & (row.vacant() == 0)) | (!leans & (c.count(backup) != 0));
+    const unsigned in_if_leaning = row.vacant() == 0, in_if_not = c.count(backup) != 0;
+    return (leans ? in_if_leaning : in_if_not) != 0;
   }
 
   // Without a modulator: every counter as it comes.
@@ -554,7 +555,7 @@ class BasicSeesaw {
       const std::uint32_t v = c.read(i * counters_.width());
       leaning += c.leans(v);
       used += c.count(v) != 0;
-      used_leaning += c.leans(v) & (c.count(v) != 0);
+      used_leaning += c.leans(v) && c.count(v) != 0;
     }
     const auto part = [](std::uint64_t of, std::uint64_t all) {
       return all == 0 ? 0.0 : static_cast<double>(of) / static_cast<double>(all);

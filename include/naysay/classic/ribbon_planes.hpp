@@ -259,8 +259,8 @@ struct alignas(64) EightProbes {
   // Of the planes from `first` on, up to eight of them: byte i has a bit for each that says no to key i. Reads the
   // planes in `lanes` of every key; a key that has fewer is not asked about them.
   template <bool all_lanes>
-  NAYSAY_TARGET(NAYSAY_AVX512)
-  [[gnu::always_inline]] std::uint64_t wrong(unsigned first, std::uint32_t lanes) const noexcept {
+  [[gnu::always_inline]] NAYSAY_TARGET(NAYSAY_AVX512)
+  std::uint64_t wrong(unsigned first, std::uint32_t lanes) const noexcept {
     const auto some = static_cast<__mmask8>(all_lanes ? 0xff : lanes);
     const auto odd = [&](unsigned i) __attribute__((always_inline, target(NAYSAY_AVX512)))->__mmask16 {
       return odd512(products512<w>(block[i] + first, planes[i], last[i] + first, some, everywhere(shift[i]),
@@ -485,7 +485,8 @@ class RibbonPlanes {
     if (poor_ != poor_words(rich_blocks_))
       return corrupt("poor is " + std::to_string(poor_) + "; it must be " + std::to_string(poor_words(rich_blocks_)));
     for (std::uint64_t s = 0; s < shards_; ++s) {
-      const auto [slot, slots, seed] = entry(s);
+      const Entry at = entry(s);
+      const std::uint64_t slot = at.slot, slots = at.slots;
       const auto refuse = [&] {
         return corrupt("shard " + std::to_string(s) + " has " + std::to_string(slots) + " slots from " +
                        std::to_string(slot) + " on; they must be " + std::to_string(width_) +
@@ -597,8 +598,8 @@ class RibbonPlanes {
   // reads of entry(); one by one, since a gather instruction takes several times as long on machines that mend a leak
   // of it.
   template <unsigned w>
-  NAYSAY_TARGET(NAYSAY_AVX512)
-  [[gnu::always_inline]] void split_eight(const Digest* keys, ribbon_detail::EightProbes<w>& out) const noexcept {
+  [[gnu::always_inline]] NAYSAY_TARGET(NAYSAY_AVX512)
+  void split_eight(const Digest* keys, ribbon_detail::EightProbes<w>& out) const noexcept {
     using namespace ribbon_detail;
     const __m512i some = _mm512_loadu_si512(keys), more = _mm512_loadu_si512(keys + 4);
     const auto hi = (Lanes)_mm512_permutex2var_epi64(some, _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15), more);
@@ -610,8 +611,8 @@ class RibbonPlanes {
   }
   // Then the equation and the place.
   template <unsigned w>
-  NAYSAY_TARGET(NAYSAY_AVX512)
-  [[gnu::always_inline]] void probe_eight(const Digest* keys, ribbon_detail::EightProbes<w>& out) const noexcept {
+  [[gnu::always_inline]] NAYSAY_TARGET(NAYSAY_AVX512)
+  void probe_eight(const Digest* keys, ribbon_detail::EightProbes<w>& out) const noexcept {
     using namespace ribbon_detail;
     constexpr Lanes kZero = {};
     const __m512i some = _mm512_loadu_si512(keys), more = _mm512_loadu_si512(keys + 4);
