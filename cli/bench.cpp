@@ -152,32 +152,30 @@ void run(const Options& o) {
 
 }  // namespace
 
-void add_bench(CLI::App& app, int&) {
+void add_bench(CommandLine& line, int&) {
   auto o = std::make_shared<Options>();
-  CLI::App* c = app.add_subcommand("bench", "measure named experiments: speed, space, and the figures of the papers");
-  c->add_option("experiments", o->names, "their names, or all; none: speed")->type_name("NAME");
-  c->add_flag("--list", o->list, "name all experiments");
-  c->add_option("--size", o->size,
-                "quick takes seconds; paper as many keys as the papers; tiny only shows that it runs")
-      ->capture_default_str()
-      ->type_name("tiny|quick|paper");
-  c->add_option(
-       "--data", o->data,
-       "a folder with a file *positive* of keys and a file *negative* of key<TAB>cost; without it URLs are made up")
-      ->type_name("DIR");
-  c->add_option("--out", o->out, "append one JSON line a measurement; what is there already is not measured again")
-      ->type_name("FILE");
-  c->add_option("--filters", o->filters, "only these, names with commas between them")
-      ->capture_default_str()
-      ->delimiter(',')
-      ->type_name("A,B|all");
-  c->add_option("--seed", o->seed, "of keys, costs and builds")->capture_default_str()->type_name("S");
-  c->footer(
+  Command c = line.command("bench", "measure named experiments: speed, space, and the figures of the papers");
+  c.option("experiments", o->names, "their names, or all; none: speed").type_name("NAME");
+  c.flag("--list", o->list, "name all experiments");
+  c.option("--size", o->size, "quick takes seconds; paper as many keys as the papers; tiny only shows that it runs")
+      .shows_default()
+      .type_name("tiny|quick|paper");
+  c.option("--data", o->data,
+           "a folder with a file *positive* of keys and a file *negative* of key<TAB>cost; without it URLs are made up")
+      .type_name("DIR");
+  c.option("--out", o->out, "append one JSON line a measurement; what is there already is not measured again")
+      .type_name("FILE");
+  c.option("--filters", o->filters, "only these, names with commas between them")
+      .shows_default()
+      .commas()
+      .type_name("A,B|all");
+  c.option("--seed", o->seed, "of keys, costs and builds").shows_default().type_name("S");
+  c.footer(
       "Times are medians of five rounds and are compared with Bloom (or another filter) in the same rounds.\n\n"
       "Example:\n"
       "  naysay bench --list\n"
       "  naysay bench habf-fig10 --size tiny --filters bloom,habf --out results.jsonl");
-  c->callback([o] { run(*o); });
+  c.runs([o] { run(*o); });
 }
 
 }  // namespace naysay::cli

@@ -56,13 +56,12 @@ Result<std::uint64_t> parse_bytes(const std::string& text, const char* option) {
                                                    option, text)};
 }
 
-void Budget::add_options(CLI::App& command, Rates rates) {
+void Budget::add_options(Command& command, Rates rates) {
   rates_ = rates;
-  command.add_option("--bits-per-key", bits_per_key_, "bits of the filter for each key")->type_name("X");
-  command.add_option("--bytes", bytes_, "bytes of the filter: 1500000, 1.5MB (1000^2), 1.5MiB (1024^2)")
-      ->type_name("SIZE");
+  command.option("--bits-per-key", bits_per_key_, "bits of the filter for each key").type_name("X");
+  command.option("--bytes", bytes_, "bytes of the filter: 1500000, 1.5MB (1000^2), 1.5MiB (1024^2)").type_name("SIZE");
   if (rates == Rates::allowed)
-    command.add_option("--fpr", fpr_, "the rate of strangers that may be accepted")->type_name("P");
+    command.option("--fpr", fpr_, "the rate of strangers that may be accepted").type_name("P");
 }
 
 void Budget::check() const {

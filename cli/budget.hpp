@@ -5,10 +5,10 @@
 //   --fpr 0.001            as many as this rate of strangers takes, for filters that can price a rate
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
+#include "command_line.hpp"
 #include "naysay/any_filter.hpp"
 
 namespace naysay::cli {
@@ -21,7 +21,7 @@ class Budget {
   enum class Rates { refused, allowed };
 
   // Adds the options; --fpr only if rates are allowed.
-  void add_options(CLI::App& command, Rates rates);
+  void add_options(Command& command, Rates rates);
   // To be called before long work: throws a Failure unless exactly one was given and it makes sense.
   void check() const;
 

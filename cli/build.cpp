@@ -227,52 +227,44 @@ void run(const Options& o) {
 
 }  // namespace
 
-void add_build(CLI::App& app, int&) {
+void add_build(CommandLine& line, int&) {
   auto o = std::make_shared<Options>();
-  CLI::App* c = app.add_subcommand("build", "build a filter from keys and write it to a file");
-  c->add_option("--keys", o->keys, "the keys, one a line; - is the standard input")->required()->type_name("FILE");
-  c->add_option("--negatives", o->negatives, "known negatives, key<TAB>cost a line; a missing cost is 1")
-      ->type_name("FILE");
-  c->add_option("--filter", o->filter, "the filter's name (see naysay filters), or auto")
-      ->capture_default_str()
-      ->type_name("NAME");
-  o->budget.add_options(*c, Budget::Rates::allowed);
-  c->add_option("--param", o->params, "a parameter of the filter; may be repeated")
-      ->type_name("NAME=VALUE")
-      ->expected(1)
-      ->take_all();
-  c->add_option("--capacity", o->capacity, "keys that a dynamic filter must have room for")->type_name("N");
-  c->add_option("--stranger-share", o->stranger_share, "the part of the negative queries that is about strangers")
-      ->capture_default_str()
-      ->type_name("P");
-  o->hashing.add_options(*c);
-  c->add_option("--seed", o->seed, "same input, parameters and seed: same bytes")
-      ->capture_default_str()
-      ->type_name("S");
-  c->add_option("--threads", o->threads, "any number gives the same bytes; 0: as many as there are cores")
-      ->capture_default_str()
-      ->type_name("T");
-  c->add_option("--memory", o->memory,
-                "about the most that a build may take (half of what the machine has); known negatives beyond it go "
-                "through a temporary file")
-      ->type_name("SIZE");
-  c->add_option("--temp", o->temp, "the folder of that file; by default the output's")->type_name("FOLDER");
-  c->add_flag("-0,--null", o->nul, "keys are separated by NUL bytes instead of lines");
-  c->add_flag("-v,--verbose", o->verbose, "print what the build has to say about itself");
-  c->add_flag("--json", o->json, "describe the filter as JSON");
-  c->add_option("-o,--output", o->output, "the file to write")->required()->type_name("F.nsy");
-  c->add_option("--without-index", o->lean_output,
-                "also write a copy that answers the same and takes no more keys: without what only inserts need")
-      ->type_name("F.nsy");
-  c->add_option("--slots", o->slots,
-                "also write the keys of a variable-hash filter by slots, so that naysay update --adapt can use them")
-      ->type_name("F.slots");
-  c->footer(
+  Command c = line.command("build", "build a filter from keys and write it to a file");
+  c.option("--keys", o->keys, "the keys, one a line; - is the standard input").required().type_name("FILE");
+  c.option("--negatives", o->negatives, "known negatives, key<TAB>cost a line; a missing cost is 1").type_name("FILE");
+  c.option("--filter", o->filter, "the filter's name (see naysay filters), or auto").shows_default().type_name("NAME");
+  o->budget.add_options(c, Budget::Rates::allowed);
+  c.option("--param", o->params, "a parameter of the filter; may be repeated").type_name("NAME=VALUE").repeated();
+  c.option("--capacity", o->capacity, "keys that a dynamic filter must have room for").type_name("N");
+  c.option("--stranger-share", o->stranger_share, "the part of the negative queries that is about strangers")
+      .shows_default()
+      .type_name("P");
+  o->hashing.add_options(c);
+  c.option("--seed", o->seed, "same input, parameters and seed: same bytes").shows_default().type_name("S");
+  c.option("--threads", o->threads, "any number gives the same bytes; 0: as many as there are cores")
+      .shows_default()
+      .type_name("T");
+  c.option("--memory", o->memory,
+           "about the most that a build may take (half of what the machine has); known negatives beyond it go "
+           "through a temporary file")
+      .type_name("SIZE");
+  c.option("--temp", o->temp, "the folder of that file; by default the output's").type_name("FOLDER");
+  c.flag("-0,--null", o->nul, "keys are separated by NUL bytes instead of lines");
+  c.flag("-v,--verbose", o->verbose, "print what the build has to say about itself");
+  c.flag("--json", o->json, "describe the filter as JSON");
+  c.option("-o,--output", o->output, "the file to write").required().type_name("F.nsy");
+  c.option("--without-index", o->lean_output,
+           "also write a copy that answers the same and takes no more keys: without what only inserts need")
+      .type_name("F.nsy");
+  c.option("--slots", o->slots,
+           "also write the keys of a variable-hash filter by slots, so that naysay update --adapt can use them")
+      .type_name("F.slots");
+  c.footer(
       "Example:\n"
       "  naysay generate urls --count 1000 -o keys.txt\n"
       "  naysay generate urls --count 1000 --first 1000 --zipf 1 -o negatives.tsv\n"
       "  naysay build --keys keys.txt --negatives negatives.tsv --bits-per-key 12 -o set.nsy");
-  c->callback([o] { run(*o); });
+  c.runs([o] { run(*o); });
 }
 
 }  // namespace naysay::cli

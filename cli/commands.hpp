@@ -5,20 +5,20 @@
 // prints as one sentence and turns into exit code 2.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include "command_line.hpp"
 
 namespace naysay::cli {
 
-void add_build(CLI::App& app, int& exit_code);
-void add_query(CLI::App& app, int& exit_code);
-void add_update(CLI::App& app, int& exit_code);
-void add_inspect(CLI::App& app, int& exit_code);
-void add_verify(CLI::App& app, int& exit_code);
-void add_filters(CLI::App& app, int& exit_code);
-void add_generate(CLI::App& app, int& exit_code);
-void add_compare(CLI::App& app, int& exit_code);
-void add_bench(CLI::App& app, int& exit_code);
-void add_report(CLI::App& app, int& exit_code);
-void add_demo(CLI::App& app, int& exit_code);
+void add_build(CommandLine& line, int& exit_code);
+void add_query(CommandLine& line, int& exit_code);
+void add_update(CommandLine& line, int& exit_code);
+void add_inspect(CommandLine& line, int& exit_code);
+void add_verify(CommandLine& line, int& exit_code);
+void add_filters(CommandLine& line, int& exit_code);
+void add_generate(CommandLine& line, int& exit_code);
+void add_compare(CommandLine& line, int& exit_code);
+void add_bench(CommandLine& line, int& exit_code);
+void add_report(CommandLine& line, int& exit_code);
+void add_demo(CommandLine& line, int& exit_code);
 
 }  // namespace naysay::cli

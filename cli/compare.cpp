@@ -208,7 +208,7 @@ void run(const Options& o) {
       above = at_budgets(small, budgets);
       if (sample.keys.size() < keys.size()) where = fmt::format(", on a sample of {} keys", sample.keys.size());
     }
-    advice += " " + next_better(*best, above, o.stranger_share, where);
+    (advice += ' ') += next_better(*best, above, o.stranger_share, where);
   } else if (sweeps) {
     const Row* last = nullptr;
     for (const BudgetRows& at : sweep) {
@@ -249,35 +249,34 @@ void run(const Options& o) {
 
 }  // namespace
 
-void add_compare(CLI::App& app, int&) {
+void add_compare(CommandLine& line, int&) {
   auto o = std::make_shared<Options>();
-  CLI::App* c = app.add_subcommand("compare", "build every filter at one budget and say which to use");
-  c->add_option("--keys", o->keys, "the keys, one a line; - is the standard input")->required()->type_name("FILE");
-  c->add_option("--negatives", o->negatives, "known negatives, key<TAB>cost a line; a missing cost is 1")
-      ->required()
-      ->type_name("FILE");
-  c->add_option("--strangers", o->strangers,
-                "negatives the filters are not told of; else a random tenth of the negatives is held back")
-      ->type_name("FILE");
-  o->budget.add_options(*c, Budget::Rates::refused);
-  c->add_option("--filters", o->filters, "names with commas between them, or all")
-      ->capture_default_str()
-      ->delimiter(',')
-      ->type_name("A,B|all");
-  c->add_option("--stranger-share", o->stranger_share, "the part of the negative queries that is about strangers")
-      ->capture_default_str()
-      ->type_name("P");
-  c->add_option("--seed", o->seed, "of the builds and of what is held back")->capture_default_str()->type_name("S");
-  c->add_option("--threads", o->threads, "of the builds")->capture_default_str()->type_name("T");
-  c->add_flag("-0,--null", o->nul, "keys are separated by NUL bytes instead of lines");
-  c->add_option("--json", o->json, "write the rows as JSON; - prints it instead of the table")->type_name("FILE");
-  c->add_option("--csv", o->csv, "write the rows as CSV; - prints it instead of the table")->type_name("FILE");
-  c->add_option("--sweep", o->sweep,
-                "also at these bits a key, with commas between them: curves of what is let through")
-      ->delimiter(',')
-      ->type_name("X,X");
-  c->add_option("--html", o->html, "write a page with charts and sortable tables")->type_name("FILE");
-  c->footer(
+  Command c = line.command("compare", "build every filter at one budget and say which to use");
+  c.option("--keys", o->keys, "the keys, one a line; - is the standard input").required().type_name("FILE");
+  c.option("--negatives", o->negatives, "known negatives, key<TAB>cost a line; a missing cost is 1")
+      .required()
+      .type_name("FILE");
+  c.option("--strangers", o->strangers,
+           "negatives the filters are not told of; else a random tenth of the negatives is held back")
+      .type_name("FILE");
+  o->budget.add_options(c, Budget::Rates::refused);
+  c.option("--filters", o->filters, "names with commas between them, or all")
+      .shows_default()
+      .commas()
+      .type_name("A,B|all");
+  c.option("--stranger-share", o->stranger_share, "the part of the negative queries that is about strangers")
+      .shows_default()
+      .type_name("P");
+  c.option("--seed", o->seed, "of the builds and of what is held back").shows_default().type_name("S");
+  c.option("--threads", o->threads, "of the builds").shows_default().type_name("T");
+  c.flag("-0,--null", o->nul, "keys are separated by NUL bytes instead of lines");
+  c.option("--json", o->json, "write the rows as JSON; - prints it instead of the table").type_name("FILE");
+  c.option("--csv", o->csv, "write the rows as CSV; - prints it instead of the table").type_name("FILE");
+  c.option("--sweep", o->sweep, "also at these bits a key, with commas between them: curves of what is let through")
+      .commas()
+      .type_name("X,X");
+  c.option("--html", o->html, "write a page with charts and sortable tables").type_name("FILE");
+  c.footer(
       "Columns: fpr is the rate on strangers, known_fpr the one on known negatives, wfpr the same weighted by cost; "
       "build_ns\n"
       "is per key, query_ns and batch_ns per query over a mix of keys, known negatives and strangers, each the median "
@@ -288,7 +287,7 @@ void add_compare(CLI::App& app, int&) {
       "  naysay generate urls --count 2000 --first 2000 --zipf 1 -o negatives.tsv\n"
       "  naysay compare --keys keys.txt --negatives negatives.tsv --bits-per-key 12\n"
       "  naysay compare --keys keys.txt --negatives negatives.tsv --sweep 4,8,12 --filters bloom,ribbon");
-  c->callback([o] { run(*o); });
+  c.runs([o] { run(*o); });
 }
 
 }  // namespace naysay::cli

@@ -68,14 +68,14 @@ void run(const std::string& json) {
 
 }  // namespace
 
-void add_demo(CLI::App& app, int&) {
+void add_demo(CommandLine& line, int&) {
   auto json = std::make_shared<std::string>();
-  CLI::App* c = app.add_subcommand("demo", "compare all filters on a made-up blocklist; takes under a minute");
-  c->add_option("--json", *json, "also write the rows as JSON")->type_name("FILE");
-  c->footer(
+  Command c = line.command("demo", "compare all filters on a made-up blocklist; takes under a minute");
+  c.option("--json", *json, "also write the rows as JSON").type_name("FILE");
+  c.footer(
       "Example:\n"
       "  naysay demo");
-  c->callback([json] { run(*json); });
+  c.runs([json] { run(*json); });
 }
 
 }  // namespace naysay::cli

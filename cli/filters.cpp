@@ -39,14 +39,14 @@ void print_table() {
 
 }  // namespace
 
-void add_filters(CLI::App& app, int&) {
+void add_filters(CommandLine& line, int&) {
   auto json = std::make_shared<bool>(false);
-  CLI::App* c = app.add_subcommand("filters", "list the filters and what each can do");
-  c->add_flag("--json", *json, "as JSON, with every filter's parameters and their defaults");
-  c->footer(
+  Command c = line.command("filters", "list the filters and what each can do");
+  c.flag("--json", *json, "as JSON, with every filter's parameters and their defaults");
+  c.footer(
       "Example:\n"
       "  naysay filters");
-  c->callback([json] { *json ? print_json() : print_table(); });
+  c.runs([json] { *json ? print_json() : print_table(); });
 }
 
 }  // namespace naysay::cli

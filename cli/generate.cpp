@@ -44,32 +44,30 @@ void run(const Options& o) {
 
 }  // namespace
 
-void add_generate(CLI::App& app, int&) {
+void add_generate(CommandLine& line, int&) {
   auto o = std::make_shared<Options>();
-  CLI::App* c = app.add_subcommand("generate", "make up keys, or negatives with costs");
-  c->add_option("kind", o->kind, "ycsb (user6284781860667377211), urls or integers")
-      ->required()
-      ->type_name("ycsb|urls|integers");
-  c->add_option("--count", o->count, "how many")->required()->type_name("N");
-  c->add_option("--first", o->first, "where to begin: the same seed and ranges that do not overlap share no key")
-      ->capture_default_str()
-      ->type_name("I");
-  c->add_option("--seed", o->seed, "same seed, same keys; ycsb with seed 0 makes the keys that YCSB makes")
-      ->capture_default_str()
-      ->type_name("S");
-  auto* zipf = c->add_option("--zipf", o->zipf,
-                             "add costs: the r-th largest is 1/r^SKEW of the first; shuffled, their mean is 1")
-                   ->type_name("SKEW");
-  c->add_flag("-0,--null", o->nul, "separate keys by NUL bytes instead of lines");
-  c->add_option("-o,--output", o->output, "the file to write; - is the standard output")
-      ->capture_default_str()
-      ->type_name("FILE");
-  c->footer(
+  Command c = line.command("generate", "make up keys, or negatives with costs");
+  c.option("kind", o->kind, "ycsb (user6284781860667377211), urls or integers")
+      .required()
+      .type_name("ycsb|urls|integers");
+  c.option("--count", o->count, "how many").required().type_name("N");
+  c.option("--first", o->first, "where to begin: the same seed and ranges that do not overlap share no key")
+      .shows_default()
+      .type_name("I");
+  c.option("--seed", o->seed, "same seed, same keys; ycsb with seed 0 makes the keys that YCSB makes")
+      .shows_default()
+      .type_name("S");
+  const Option zipf =
+      c.option("--zipf", o->zipf, "add costs: the r-th largest is 1/r^SKEW of the first; shuffled, their mean is 1")
+          .type_name("SKEW");
+  c.flag("-0,--null", o->nul, "separate keys by NUL bytes instead of lines");
+  c.option("-o,--output", o->output, "the file to write; - is the standard output").shows_default().type_name("FILE");
+  c.footer(
       "Example:\n"
       "  naysay generate urls --count 1000 --seed 7 -o keys.txt\n"
       "  naysay generate urls --count 1000 --seed 7 --first 1000 --zipf 1.0 -o negatives.tsv");
-  c->callback([o, zipf] {
-    o->costs = zipf->count() > 0;
+  c.runs([o, zipf] {
+    o->costs = zipf.given();
     run(*o);
   });
 }

@@ -34,10 +34,10 @@ SipKey random_key() {
 
 }  // namespace
 
-void Hashing::add_options(CLI::App& command) {
-  command.add_option("--hash", hash_, "xxh3 (fast), or siphash (keyed: against chosen keys; drawn at random)")
-      ->type_name("NAME");
-  command.add_option("--hash-key", key_, "the key of siphash, 32 hexadecimal digits")->type_name("HEX32");
+void Hashing::add_options(Command& command) {
+  command.option("--hash", hash_, "xxh3 (fast), or siphash (keyed: against chosen keys; drawn at random)")
+      .type_name("NAME");
+  command.option("--hash-key", key_, "the key of siphash, 32 hexadecimal digits").type_name("HEX32");
 }
 
 Hasher Hashing::hasher(std::uint64_t seed) const {

@@ -1,16 +1,16 @@
 // Hashing: how the keys of a new filter are digested, from the options --hash, --hash-key and --seed.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 
+#include "command_line.hpp"
 #include "naysay/core/hash.hpp"
 
 namespace naysay::cli {
 
 class Hashing {
  public:
-  void add_options(CLI::App& command);
+  void add_options(Command& command);
   // Throws a Failure if they make no sense. A siphash key that is not given is drawn at random.
   Hasher hasher(std::uint64_t seed) const;
 

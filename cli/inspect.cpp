@@ -33,8 +33,7 @@ void run(const Options& o) {
   line("filter", fmt::format("{}: {}", f.type().name, f.type().claims.about));
   line("keys", fmt::format("{}", f.keys()));
   line("size", fmt::format("{} bytes, {} bits a key", size_bytes(f), number(bits_per_key(f))));
-  if (f.index_bits() > 0)
-    line("index", fmt::format("{} bytes beside it, for inserts alone", (f.index_bits() + 7) / 8));
+  if (f.index_bits() > 0) line("index", fmt::format("{} bytes beside it, for inserts alone", (f.index_bits() + 7) / 8));
   line("file", fmt::format("{} bytes", file_bytes));
   line("expected fpr", percent(f.expected_fpr()));
   line("hash", f.hasher().id == HashId::siphash ? "siphash, its key is in the file"
@@ -44,17 +43,17 @@ void run(const Options& o) {
 
 }  // namespace
 
-void add_inspect(CLI::App& app, int&) {
+void add_inspect(CommandLine& line, int&) {
   auto o = std::make_shared<Options>();
-  CLI::App* c = app.add_subcommand("inspect", "say what is in a filter's file");
-  c->add_option("filter", o->filter, "a file that naysay build wrote")->required()->type_name("F.nsy");
-  c->add_flag("--json", o->json, "as JSON");
-  c->footer(
+  Command c = line.command("inspect", "say what is in a filter's file");
+  c.option("filter", o->filter, "a file that naysay build wrote").required().type_name("F.nsy");
+  c.flag("--json", o->json, "as JSON");
+  c.footer(
       "Example:\n"
       "  naysay generate integers --count 1000 -o keys.txt\n"
       "  naysay build --keys keys.txt --filter bloom --bytes 1.5kB -o set.nsy\n"
       "  naysay inspect set.nsy");
-  c->callback([o] { run(*o); });
+  c.runs([o] { run(*o); });
 }
 
 }  // namespace naysay::cli

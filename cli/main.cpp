@@ -17,40 +17,29 @@ int complain(const std::string& message) {
 
 int main(int argc, char** argv) {
   namespace cli = naysay::cli;
-  CLI::App app(
+  cli::CommandLine line(
       "naysay: filters that say \"no\" with certainty or \"maybe\", and can be told which \"maybe\" would be costly.",
-      "naysay");
-  app.set_version_flag("--version", "naysay " NAYSAY_VERSION, "print the version and end");
-  app.require_subcommand(1);
-  app.footer(
+      "naysay " NAYSAY_VERSION,
       "A filter is built from keys, one a line (gzip and zstd files too, - is the standard input), and if you have "
       "them\n"
       "from known negatives with costs, key<TAB>cost a line. See naysay COMMAND --help, and begin with: naysay demo");
   if (argc == 1) return complain("no command is given; see naysay --help, or begin with naysay demo");
   int exit_code = 0;
-  cli::add_build(app, exit_code);
-  cli::add_query(app, exit_code);
-  cli::add_update(app, exit_code);
-  cli::add_inspect(app, exit_code);
-  cli::add_verify(app, exit_code);
-  cli::add_filters(app, exit_code);
-  cli::add_generate(app, exit_code);
-  cli::add_compare(app, exit_code);
-  cli::add_bench(app, exit_code);
-  cli::add_report(app, exit_code);
-  cli::add_demo(app, exit_code);
+  cli::add_build(line, exit_code);
+  cli::add_query(line, exit_code);
+  cli::add_update(line, exit_code);
+  cli::add_inspect(line, exit_code);
+  cli::add_verify(line, exit_code);
+  cli::add_filters(line, exit_code);
+  cli::add_generate(line, exit_code);
+  cli::add_compare(line, exit_code);
+  cli::add_bench(line, exit_code);
+  cli::add_report(line, exit_code);
+  cli::add_demo(line, exit_code);
   try {
-    app.parse(argc, argv);
+    line.run(argc, argv);
     if (std::fflush(stdout) != 0) return complain("standard output: cannot write");
     return exit_code;
-  } catch (const CLI::CallForHelp& e) {
-    return app.exit(e);
-  } catch (const CLI::CallForAllHelp& e) {
-    return app.exit(e);
-  } catch (const CLI::CallForVersion& e) {
-    return app.exit(e);
-  } catch (const CLI::ParseError& e) {
-    return complain(std::string(e.what()) + "; see naysay --help");
   } catch (const cli::Failure& e) {
     return complain(e.message);
   } catch (const std::bad_alloc&) {

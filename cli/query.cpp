@@ -87,24 +87,22 @@ int run(const Options& o) {
 
 }  // namespace
 
-void add_query(CLI::App& app, int& exit_code) {
+void add_query(CommandLine& line, int& exit_code) {
   auto o = std::make_shared<Options>();
-  CLI::App* c = app.add_subcommand("query", "print the keys that may be in the set");
-  c->add_option("filter", o->filter, "a file that naysay build wrote")->required()->type_name("F.nsy");
-  c->add_option("keys", o->keys, "keys to ask about, one a line; - is the standard input")
-      ->capture_default_str()
-      ->type_name("KEYS");
-  c->add_flag("--invert", o->invert, "print the keys that are certainly not in the set instead");
-  c->add_flag("--count", o->count, "print only how many there are");
-  c->add_flag("--json", o->json, "a JSON object a line for every key asked, with its answer; with --count one in all");
-  c->add_flag("-0,--null", o->nul, "keys are separated by NUL bytes instead of lines");
-  c->footer(
+  Command c = line.command("query", "print the keys that may be in the set");
+  c.option("filter", o->filter, "a file that naysay build wrote").required().type_name("F.nsy");
+  c.option("keys", o->keys, "keys to ask about, one a line; - is the standard input").shows_default().type_name("KEYS");
+  c.flag("--invert", o->invert, "print the keys that are certainly not in the set instead");
+  c.flag("--count", o->count, "print only how many there are");
+  c.flag("--json", o->json, "a JSON object a line for every key asked, with its answer; with --count one in all");
+  c.flag("-0,--null", o->nul, "keys are separated by NUL bytes instead of lines");
+  c.footer(
       "Exit code: 0 if there were any, 1 if there were none, 2 if something went wrong, as grep.\n\n"
       "Example:\n"
       "  naysay generate urls --count 1000 -o keys.txt\n"
       "  naysay build --keys keys.txt --bits-per-key 12 -o set.nsy\n"
       "  naysay query set.nsy keys.txt --count");
-  c->callback([o, &exit_code] { exit_code = run(*o); });
+  c.runs([o, &exit_code] { exit_code = run(*o); });
 }
 
 }  // namespace naysay::cli

@@ -58,20 +58,20 @@ void run(const Options& o) {
 
 }  // namespace
 
-void add_report(CLI::App& app, int&) {
+void add_report(CommandLine& line, int&) {
   auto o = std::make_shared<Options>();
-  CLI::App* c = app.add_subcommand("report", "make one HTML page of what naysay bench measured");
-  c->add_option("results", o->results, "files of results that naysay bench --out wrote")->required()->type_name("FILE");
-  c->add_option("-o,--output", o->output,
-                "the page to write; - is the standard output; a name that ends in .md gets Markdown tables")
-      ->capture_default_str()
-      ->type_name("FILE");
-  c->footer(
+  Command c = line.command("report", "make one HTML page of what naysay bench measured");
+  c.option("results", o->results, "files of results that naysay bench --out wrote").required().type_name("FILE");
+  c.option("-o,--output", o->output,
+           "the page to write; - is the standard output; a name that ends in .md gets Markdown tables")
+      .shows_default()
+      .type_name("FILE");
+  c.footer(
       "The page holds everything: it can be mailed, and opened without a network.\n\n"
       "Example:\n"
       "  naysay bench habf-fig10 --size tiny --filters bloom --out results.jsonl\n"
       "  naysay report results.jsonl -o report.md");
-  c->callback([o] { run(*o); });
+  c.runs([o] { run(*o); });
 }
 
 }  // namespace naysay::cli

@@ -141,31 +141,30 @@ void run(const Options& o) {
 
 }  // namespace
 
-void add_update(CLI::App& app, int&) {
+void add_update(CommandLine& line, int&) {
   auto o = std::make_shared<Options>();
-  CLI::App* c = app.add_subcommand("update", "erase and insert keys, and tell a filter of its false positives");
-  c->add_option("filter", o->filter, "a file that naysay build wrote")->required()->type_name("F.nsy");
-  c->add_option("--erase", o->erase, "keys to let go, one a line; each must be in, or another key may be lost")
-      ->type_name("FILE");
-  c->add_option("--insert", o->insert, "keys to take; without room for all of them nothing is written")
-      ->type_name("FILE");
-  c->add_option("--adapt", o->adapt, "negatives that were accepted, key<TAB>cost a line; a missing cost is 1")
-      ->type_name("FILE");
-  c->add_option("--warm", o->warm, "the keys of a filter that warms, shown to it once more")->type_name("FILE");
-  c->add_option("--slots", o->slots, "the keys of a variable-hash filter by slots, as naysay build --slots wrote them")
-      ->type_name("F.slots");
-  c->add_flag("-0,--null", o->nul, "keys are separated by NUL bytes instead of lines");
-  c->add_flag("--json", o->json, "describe the filter and what was done as JSON");
-  c->add_option("-o,--output", o->output, "the file to write; by default the filter itself, whole or not at all")
-      ->type_name("F.nsy");
-  c->footer(
+  Command c = line.command("update", "erase and insert keys, and tell a filter of its false positives");
+  c.option("filter", o->filter, "a file that naysay build wrote").required().type_name("F.nsy");
+  c.option("--erase", o->erase, "keys to let go, one a line; each must be in, or another key may be lost")
+      .type_name("FILE");
+  c.option("--insert", o->insert, "keys to take; without room for all of them nothing is written").type_name("FILE");
+  c.option("--adapt", o->adapt, "negatives that were accepted, key<TAB>cost a line; a missing cost is 1")
+      .type_name("FILE");
+  c.option("--warm", o->warm, "the keys of a filter that warms, shown to it once more").type_name("FILE");
+  c.option("--slots", o->slots, "the keys of a variable-hash filter by slots, as naysay build --slots wrote them")
+      .type_name("F.slots");
+  c.flag("-0,--null", o->nul, "keys are separated by NUL bytes instead of lines");
+  c.flag("--json", o->json, "describe the filter and what was done as JSON");
+  c.option("-o,--output", o->output, "the file to write; by default the filter itself, whole or not at all")
+      .type_name("F.nsy");
+  c.footer(
       "Erases first, then inserts, adapts and warms.\n\n"
       "Example:\n"
       "  naysay generate urls --count 1000 -o keys.txt\n"
       "  naysay generate urls --count 100 --first 1000 -o reported.txt\n"
       "  naysay build --keys keys.txt --filter guarded --bits-per-key 16 --capacity 2000 -o set.nsy\n"
       "  naysay update set.nsy --adapt reported.txt");
-  c->callback([o] { run(*o); });
+  c.runs([o] { run(*o); });
 }
 
 }  // namespace naysay::cli

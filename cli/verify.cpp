@@ -51,20 +51,19 @@ int run(const Options& o) {
 
 }  // namespace
 
-void add_verify(CLI::App& app, int& exit_code) {
+void add_verify(CommandLine& line, int& exit_code) {
   auto o = std::make_shared<Options>();
-  CLI::App* c = app.add_subcommand("verify", "check that a file is whole and denies none of its keys");
-  c->add_option("filter", o->filter, "a file that naysay build wrote")->required()->type_name("F.nsy");
-  c->add_option("--keys", o->keys, "keys that must all be in it, one a line; - is the standard input")
-      ->type_name("FILE");
-  c->add_flag("-0,--null", o->nul, "keys are separated by NUL bytes instead of lines");
-  c->footer(
+  Command c = line.command("verify", "check that a file is whole and denies none of its keys");
+  c.option("filter", o->filter, "a file that naysay build wrote").required().type_name("F.nsy");
+  c.option("--keys", o->keys, "keys that must all be in it, one a line; - is the standard input").type_name("FILE");
+  c.flag("-0,--null", o->nul, "keys are separated by NUL bytes instead of lines");
+  c.footer(
       "Exit code: 0 if all is well, 1 if a key is denied, 2 if the file cannot be read.\n\n"
       "Example:\n"
       "  naysay generate ycsb --count 1000 -o keys.txt\n"
       "  naysay build --keys keys.txt --fpr 0.01 -o set.nsy\n"
       "  naysay verify set.nsy --keys keys.txt");
-  c->callback([o, &exit_code] { exit_code = run(*o); });
+  c.runs([o, &exit_code] { exit_code = run(*o); });
 }
 
 }  // namespace naysay::cli

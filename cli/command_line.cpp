@@ -1,0 +1,53 @@
+#include "command_line.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <vector>
+
+#include "failure.hpp"
+
+namespace naysay::cli {
+
+Option& Option::required() { return option_->required(), *this; }
+Option& Option::type_name(const char* name) { return option_->type_name(name), *this; }
+Option& Option::shows_default() { return option_->capture_default_str(), *this; }
+Option& Option::commas() { return option_->delimiter(','), *this; }
+Option& Option::repeated() { return option_->expected(1)->take_all(), *this; }
+bool Option::given() const { return option_->count() > 0; }
+
+template <class Value>
+Option Command::option(const char* names, Value& value, const char* help) {
+  return Option(app_->add_option(names, value, help));
+}
+template Option Command::option(const char*, std::string&, const char*);
+template Option Command::option(const char*, unsigned&, const char*);
+template Option Command::option(const char*, std::uint64_t&, const char*);
+template Option Command::option(const char*, double&, const char*);
+template Option Command::option(const char*, std::vector<std::string>&, const char*);
+template Option Command::option(const char*, std::vector<double>&, const char*);
+
+void Command::flag(const char* names, bool& value, const char* help) { app_->add_flag(names, value, help); }
+void Command::footer(const char* text) { app_->footer(text); }
+void Command::runs(std::function<void()> action) { app_->callback(std::move(action)); }
+
+CommandLine::CommandLine(const char* about, const char* version, const char* footer)
+    : app_(std::make_unique<CLI::App>(about, "naysay")) {
+  app_->set_version_flag("--version", version, "print the version and end");
+  app_->require_subcommand(1);
+  app_->footer(footer);
+}
+CommandLine::~CommandLine() = default;
+
+Command CommandLine::command(const char* name, const char* help) { return Command(app_->add_subcommand(name, help)); }
+
+void CommandLine::run(int argc, char** argv) {
+  try {
+    app_->parse(argc, argv);
+  } catch (const CLI::Success& help) {  // --help and --version come as exceptions, too
+    app_->exit(help);
+  } catch (const CLI::ParseError& e) {
+    throw Failure{std::string(e.what()) + "; see naysay --help"};
+  }
+}
+
+}  // namespace naysay::cli

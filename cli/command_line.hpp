@@ -1,0 +1,64 @@
+// CommandLine: what the user typed, as commands with options. Only command_line.cpp knows the library that parses it
+// (CLI11), which would be most of the compile time of every file that included it.
+//
+//   Command c = line.command("inspect", "say what is in a filter's file");
+//   c.option("filter", o->filter, "a file that naysay build wrote").required().type_name("F.nsy");
+//   c.flag("--json", o->json, "as JSON");
+//   c.footer("Example:\n  naysay inspect set.nsy");
+//   c.runs([o] { run(*o); });
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace naysay::cli {
+
+// An option of a command; what it returns is itself, so that these can be chained.
+class Option {
+ public:
+  explicit Option(CLI::Option* option) : option_(option) {}
+  Option& required();
+  Option& type_name(const char* name);  // what the help writes for the value: FILE, N
+  Option& shows_default();              // the help tells what holds without it
+  Option& commas();                     // a list with commas between its items
+  Option& repeated();                   // a list of one item each time that the option is given
+  bool given() const;
+
+ private:
+  CLI::Option* option_;
+};
+
+class Command {
+ public:
+  explicit Command(CLI::App* app) : app_(app) {}
+  // names: "--keys", "-o,--output", or without hyphens for an argument that is known by its place. The value may be a
+  // string, an unsigned or 64-bit number, a double, or a vector of strings or doubles; it must outlive the parsing.
+  template <class Value>
+  Option option(const char* names, Value& value, const char* help);
+  void flag(const char* names, bool& value, const char* help);
+  void footer(const char* text);
+  void runs(std::function<void()> action);
+
+ private:
+  CLI::App* app_;
+};
+
+class CommandLine {
+ public:
+  CommandLine(const char* about, const char* version, const char* footer);
+  ~CommandLine();
+  Command command(const char* name, const char* help);
+  // Runs the command that is named, or prints help. Throws a Failure if the line makes no sense.
+  void run(int argc, char** argv);
+
+ private:
+  std::unique_ptr<CLI::App> app_;
+};
+
+}  // namespace naysay::cli
