@@ -28,9 +28,9 @@ double largest_child() {
 }
 
 TEST_F(ToolSlow, BuildsWithinTwentyBytesAKeyPlusTheFilter) {
-  constexpr double kKeys = 1e7;
+  constexpr double kKeys = 2e7;
   const std::string auto_choice =
-      must("naysay generate integers --count 10000000 | naysay build --keys - --bits-per-key 10 -o set.nsy");
+      must("naysay generate integers --count 20000000 | naysay build --keys - --bits-per-key 10 -o set.nsy");
   const double peak = largest_child(), filter = static_cast<double>(read("set.nsy").size());
   EXPECT_LT(peak, 20 * kKeys + filter) << (peak - filter) / kKeys << " bytes a key beside the filter of "
                                        << auto_choice;
