@@ -1,0 +1,157 @@
+// times: building, asking, inserting and erasing, beside another filter in the same rounds.
+#include <algorithm>
+
+#include "describe.hpp"
+#include "experiments/measurement.hpp"
+#include "naysay/workload/random.hpp"
+#include "naysay/workload/score.hpp"
+#include "spread.hpp"
+
+namespace naysay::cli {
+
+namespace {
+
+constexpr double kBuildNs = 2e9;                        // a filter that takes longer is not built again
+constexpr std::size_t kQueries = std::size_t{1} << 17;  // of each sort in a round: milliseconds
+
+// A filter and what it took.
+struct Timed {
+  const FilterType* type;
+  std::vector<Param> params;
+  std::optional<AnyFilter> filter = {};
+  Spread build = {}, insert = {}, erase = {}, one_absent = {}, one_present = {}, one_mixed = {}, batch_absent = {},
+         batch_present = {};
+  std::uint64_t peak = 0;
+};
+
+// Empty, or why there is no filter.
+std::optional<Error> build_timed(Timed& t, const Workload& w, const Hasher& hasher) {
+  t.filter.reset();
+  Attempt a = attempt(t.type->name, w, t.params, hasher);
+  t.filter = std::move(a.filter);
+  t.build.add(a.ns / static_cast<double>(w.keys.size()));
+  t.peak = a.peak_bytes;
+  return a.refused;
+}
+
+// Into an empty filter with room for all, one by one; and out again.
+void insert_timed(Timed& t, const Workload& all, const Hasher& hasher) {
+  Workload empty = all;
+  empty.keys = {};
+  empty.capacity = all.keys.size();
+  auto f = AnyFilter::build(t.type->name, empty, std::span<const Param>(t.params), hasher);
+  if (!f) return;
+  bool fits = true;
+  t.insert.add(ns_each(all.keys.size(), [&] {
+    for (const Digest& d : all.keys) fits &= f->insert(d);
+  }));
+  if (!fits) {
+    t.insert.values.clear();
+    return;
+  }
+  if (t.type->erasable)
+    t.erase.add(ns_each(all.keys.size(), [&] {
+      for (const Digest& d : all.keys) sink = f->erase(d);
+    }));
+}
+
+double ask_one_by_one(const AnyFilter& f, std::span<const Digest> queries) {
+  return ns_each(queries.size(), [&] {
+    std::uint64_t yes = 0;
+    for (const Digest& d : queries) yes += f.may_contain(d);
+    sink = yes;
+  });
+}
+double ask_in_batches(const AnyFilter& f, std::span<const Digest> queries) {
+  std::vector<std::uint8_t> answers(queries.size() + 1);
+  return ns_each(queries.size(), [&] {
+    f.may_contain(queries, answers.data());
+    sink = answers.front();
+  });
+}
+
+// What the machine can do at best: independent reads at random places of an array of so many bytes.
+double random_read_ns(std::uint64_t bytes, std::span<const Digest> queries) {
+  const Array<std::uint64_t> array(std::max<std::uint64_t>(bytes / 8, 1));
+  Spread times;
+  for (int round = 0; round < kRounds; ++round)
+    times.add(ns_each(queries.size(), [&] {
+      std::uint64_t sum = 0;
+      for (const Digest& d : queries) sum += array[fast_range(d.lo, array.size())];
+      sink = sum;
+    }));
+  return times.median();
+}
+
+}  // namespace
+
+Json measure_times(const Measurement& m) {
+  const std::vector<float> costs = m.costs();
+  const Told told = tell(m.set, costs, m.setup.told);
+  const Workload w = m.workload(told);
+  Timed mine{.type = m.plan.type, .params = m.plan.params}, base{.type = find_filter(m.setup.beside), .params = {}};
+  for (const Param& p : m.plan.params)
+    if (p.name == "bits_per_key") base.params.push_back(p);
+
+  Random random(m.plan.seed);
+  std::vector<Digest> present, absent, mixed;
+  for (std::size_t i = 0; i < (m.plan.size == Size::tiny ? 1000 : kQueries); ++i) {
+    present.push_back(m.set.keys[random.below(m.set.keys.size())]);
+    absent.push_back(i % 2 == 0 && !told.digests.empty() ? told.digests[random.below(told.digests.size())]
+                                                         : m.set.strangers[random.below(m.set.strangers.size())]);
+  }
+  mixed = present;
+  mixed.insert(mixed.end(), absent.begin(), absent.end());
+  random.shuffle(std::span<Digest>(mixed));
+
+  double spent = 0;
+  const bool builds = m.wants("build_ns") || m.wants("build_over") || m.wants("build_seconds");
+  while (mine.build.values.empty() || (builds && mine.build.values.size() < kRounds && spent < kBuildNs)) {
+    for (Timed* t : {&base, &mine})
+      if (const auto refused = build_timed(*t, w, m.hasher)) return problem(*refused);
+    spent += mine.build.values.back() * static_cast<double>(m.set.keys.size());
+  }
+  m.need_all_keys(*mine.filter, m.set.keys);
+  if ((m.wants("insert_ns") || m.wants("erase_ns")) && mine.type->dynamic && base.type->dynamic)
+    for (int round = 0; round < kRounds; ++round)
+      for (Timed* t : {&base, &mine}) insert_timed(*t, w, m.hasher);
+  for (int round = 0; round < kRounds; ++round)
+    for (Timed* t : {&base, &mine}) {
+      const AnyFilter& f = *t->filter;
+      ask_one_by_one(f, absent);  // the cache forgets the other one
+      t->one_absent.add(ask_one_by_one(f, absent));
+      t->one_present.add(ask_one_by_one(f, present));
+      t->one_mixed.add(ask_one_by_one(f, mixed));
+      t->batch_absent.add(ask_in_batches(f, absent));
+      t->batch_present.add(ask_in_batches(f, present));
+    }
+  Json v;
+  const auto put = [&](const char* name, const Spread& ours, const Spread& other) {
+    if (ours.values.empty()) return;
+    v[std::string(name) + "_ns"] = ours.json();
+    v[std::string(name) + "_over"] = number_or_null(median_ratio(ours, other));
+  };
+  put("build", mine.build, base.build);
+  put("insert", mine.insert, base.insert);
+  put("erase", mine.erase, base.erase);
+  put("query", mine.one_mixed, base.one_mixed);
+  put("absent", mine.one_absent, base.one_absent);
+  put("present", mine.one_present, base.one_present);
+  put("batch_absent", mine.batch_absent, base.batch_absent);
+  put("batch_present", mine.batch_present, base.batch_present);
+  const double n = static_cast<double>(m.set.keys.size());
+  v["build_seconds"] = mine.build.median() * n / 1e9;
+  v["beside"] = m.setup.beside;
+  v["bits_per_key"] = bits_per_key(*mine.filter);
+  v["bytes"] = size_bytes(*mine.filter);
+  v["fpr"] = m.stranger_rate(*mine.filter);
+  v["known_fpr"] = m.set.negatives.empty() ? Json()
+                                           : Json(static_cast<double>(count_maybe(*mine.filter, m.set.negatives)) /
+                                                  static_cast<double>(m.set.negatives.size()));
+  if (m.wants("random_read_ns")) v["random_read_ns"] = random_read_ns(size_bytes(*mine.filter), absent);
+  v["peak_build_bytes"] = mine.peak;
+  v["held_bytes"] = m.held_bytes(mine.peak);
+  return {{"values", std::move(v)}};
+}
+
+}  // namespace naysay::cli

@@ -1,0 +1,114 @@
+#include "experiments/measurement.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "failure.hpp"
+#include "heap.hpp"
+#include "naysay/workload/score.hpp"
+
+namespace naysay::cli {
+
+namespace {
+
+std::vector<std::uint32_t> by_cost(std::span<const float> costs) {
+  std::vector<std::uint32_t> order(costs.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return costs[a] > costs[b]; });
+  return order;
+}
+
+}  // namespace
+
+Told tell(const KeySet& set, std::span<const float> costs, double part) {
+  Told told;
+  if (part >= 1) {
+    told.digests.assign(set.negatives.begin(), set.negatives.end());
+    told.costs.assign(costs.begin(), costs.end());
+    return told;
+  }
+  const auto order = by_cost(costs);
+  const auto count = static_cast<std::size_t>(part * static_cast<double>(order.size()));
+  double sum = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    told.digests.push_back(set.negatives[order[i]]);
+    told.costs.push_back(costs[order[i]]);
+    sum += costs[order[i]];
+  }
+  told.share = sum / std::accumulate(costs.begin(), costs.end(), 0.0);
+  return told;
+}
+
+Attempt attempt(std::string_view name, const Workload& w, std::span<const Param> params, const Hasher& hasher) {
+  Attempt a;
+  const std::uint64_t before = heap::held();
+  heap::forget_peak();
+  a.ns = ns_each(1, [&] {
+    auto built = AnyFilter::build(name, w, params, hasher);
+    if (built)
+      a.filter.emplace(std::move(*built));
+    else
+      a.refused = built.error();
+  });
+  a.peak_bytes = heap::peak() - before;
+  return a;
+}
+
+Measurement::Measurement(const Job& j, const Plan& p, Sources& s, const Progress& progress)
+    : job(j),
+      plan(p),
+      setup(j.panel->setup),
+      sources(s),
+      set(s.get(p.wish, progress)),
+      hasher(s.hasher(p.wish.siphash)) {}
+
+bool Measurement::wants(std::string_view metric) const {
+  for (const Panel& p : job.experiment->panels)
+    if (&measured_panel(*job.experiment, p) == job.panel)
+      for (const Metric& y : p.ys)
+        if (y.name == metric) return true;
+  return false;
+}
+
+std::vector<float> Measurement::costs(int shuffle) const {
+  return sources.costs(plan.skew, plan.seed + static_cast<std::uint64_t>(shuffle));
+}
+
+Workload Measurement::workload(const Told& told) const {
+  Workload w{
+      .keys = set.keys, .negatives = told.digests, .costs = told.costs, .seed = plan.seed, .threads = plan.threads};
+  w.stranger_share = std::max(w.stranger_share, 1 - told.share);
+  return w;
+}
+
+Result<AnyFilter> Measurement::build(const Workload& w) const {
+  return AnyFilter::build(plan.type->name, w, std::span<const Param>(plan.params), hasher);
+}
+
+void Measurement::need_all_keys(const AnyFilter& f, std::span<const Digest> keys) const {
+  if (const std::uint64_t denied = keys.size() - count_maybe(f, keys); denied > 0)
+    throw Failure{fmt::format("{} denies {} of {} keys in {}; no filter may deny any", plan.type->name, denied,
+                              keys.size(), job.experiment->name)};
+}
+
+double Measurement::stranger_rate(const AnyFilter& f) const {
+  return static_cast<double>(count_maybe(f, set.strangers)) / static_cast<double>(set.strangers.size());
+}
+
+double Measurement::weighted_rate(const AnyFilter& f, std::span<const float> cost_of) const {
+  double cost = 0, all = 0;
+  score_detail::for_each_answer(f, set.negatives, [&](std::size_t i, bool maybe) {
+    cost += maybe ? cost_of[i] : 0;
+    all += cost_of[i];
+  });
+  return all > 0 ? cost / all : 0;
+}
+
+double Measurement::held_bytes(std::uint64_t peak) const {
+  const std::uint64_t input = 16 * set.keys.size() + 20 * set.negatives.size();
+  return static_cast<double>(peak + input) / static_cast<double>(set.keys.size());
+}
+
+}  // namespace naysay::cli
