@@ -294,9 +294,15 @@ class PanelMaker {
     return {{"columns", std::move(columns)}, {"brief", std::move(brief)}, {"rows", std::move(rows)}};
   }
 
+  // [{"why": ..., "points": ["habf at 1.5 MiB: ours ...", ...]}], one for each reason.
   Json deviations() const {
     Json out = Json::array();
     if (size_ == Size::tiny) return out;  // it measures nothing
+    const auto add = [&](std::string_view why, std::string point) {
+      for (Json& d : out)
+        if (d["why"] == why) return d["points"].push_back(std::move(point));
+      out.push_back({{"why", why}, {"points", Json::array({std::move(point)})}});
+    };
     for (const Published& p : p_.published) {
       const Series* s = find_series(p.series);
       if (!s) continue;
@@ -315,12 +321,11 @@ class PanelMaker {
         const std::string factor = y <= 0    ? "below what so many negatives can show"
                                    : y > p.y ? fmt::format("{:.3g} times as much", y / p.y)
                                              : fmt::format("{:.3g} times less", p.y / y);
-        out.push_back({{"text", fmt::format("{}{}: ours {}, published {}{} ({})", s->name, where, y_text(y, u),
-                                            p.relation == Relation::at_most    ? "at most "
-                                            : p.relation == Relation::at_least ? "at least "
-                                                                               : "",
-                                            y_text(p.y, u), factor)},
-                       {"why", p.why}});
+        add(p.why, fmt::format("{}{}: ours {}, published {}{} ({})", s->name, where, y_text(y, u),
+                               p.relation == Relation::at_most    ? "at most "
+                               : p.relation == Relation::at_least ? "at least "
+                                                                  : "",
+                               y_text(p.y, u), factor));
         return true;
       };
       if (p.x == kEverywhere) {
@@ -478,7 +483,8 @@ std::string text_of(const Json& figure) {
     out += table.text();
     for (const Json& d : panel["deviations"]) {
       const std::string why = d["why"].get<std::string>();
-      out += fmt::format("deviation: {}. {}\n", d["text"].get<std::string>(), why.empty() ? "UNEXPLAINED" : why);
+      for (const Json& point : d["points"]) out += fmt::format("deviation: {}\n", point.get<std::string>());
+      out += fmt::format("  {}\n", why.empty() ? "UNEXPLAINED" : why);
     }
     for (const Json& p : panel["problems"]) out += fmt::format("note: {}\n", p.get<std::string>());
   }
@@ -538,8 +544,10 @@ std::string markdown_of(const Json& data) {
       if (!panel["finding"].get<std::string>().empty()) out += "\n" + text(panel["finding"]) + "\n";
       out += "\n" + text(panel["advice"]) + "\n";
       if (!panel["deviations"].empty()) out += "\nMore than 20 % from what was published:\n\n";
-      for (const Json& d : panel["deviations"])
-        out += fmt::format("- {}. {}\n", text(d["text"]), d["why"] == "" ? "**Unexplained.**" : text(d["why"]));
+      for (const Json& d : panel["deviations"]) {
+        out += fmt::format("- {}\n", d["why"] == "" ? "**Unexplained.**" : text(d["why"]));
+        for (const Json& point : d["points"]) out += fmt::format("  - {}\n", text(point));
+      }
       if (!panel["problems"].empty()) out += "\n";
       for (const Json& p : panel["problems"]) out += fmt::format("- {}\n", text(p));
     }

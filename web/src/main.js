@@ -37,7 +37,7 @@ function contents() {
 function deviations(list) {
   if (!list || list.length === 0) return '';
   const items = list.map((d) =>
-    d.why ? el('li', {}, `${d.text}. ${d.why}`) : el('li', { class: 'unexplained' }, `${d.text}. Unexplained.`));
+    el('li', d.why ? {} : { class: 'unexplained' }, d.why || 'Unexplained.', el('ul', {}, ...d.points.map((t) => el('li', {}, t)))));
   return el('div', { class: 'deviations' }, el('h4', {}, 'More than 20 % from what was published'), el('ul', {}, ...items));
 }
 
