@@ -47,8 +47,8 @@ void run(const Options& o) {
     for (const auto& panel : figure["panels"]) {
       ++panels;
       for (const auto& d : panel["deviations"]) {
-        ++deviations;
-        unexplained += d["why"].get<std::string>().empty();
+        deviations += d["points"].size();
+        if (d["why"] == "") unexplained += d["points"].size();
       }
     }
   fmt::print("{}: {} figures, {} charts, {} measurements; {} published points are missed by more than 20 %{}\n",
