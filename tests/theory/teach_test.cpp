@@ -49,6 +49,23 @@ TEST(Teach, TakesTheExactPlaneOnlyWhereItIsWorthASecondLook) {
   EXPECT_EQ(p.known, 0);
 }
 
+TEST(Teach, TakesTheQuickWidthOnlyWhereAllKnownNegativesFit) {
+  const auto costs = uniform(1'600'000);
+  const Plan roomy = plan({.keys = 1e5, .bits_per_key = 8, .stranger_share = 0.01}, uniform(100'000));
+  EXPECT_TRUE(roomy.complete);
+  EXPECT_EQ(roomy.width, 64u);
+  for (const double bits : {2.0, 3.0, 4.0, 5.0}) {
+    const Task task{.keys = 1e5, .bits_per_key = bits, .stranger_share = 0.01};
+    const Plan small = plan(task, costs);
+    ASSERT_FALSE(small.complete) << bits;
+    for (const unsigned width : {64u, 128u}) {
+      Task fixed = task;
+      fixed.width = width;
+      EXPECT_LE(small.wfpr, plan(fixed, costs).wfpr) << bits << " bits, width " << width;
+    }
+  }
+}
+
 TEST(Teach, NeverPlansWorseWithMoreBits) {
   const auto costs = uniform(400'000);
   double before = 1;

@@ -5,8 +5,7 @@
 //
 //   plain    p planes (p + 1 in a part of the shards), slack x in all of them      bits = p * (1 + x)
 //   exact    the same with the least slack, and one plane of its own that has a slot for every key and for e survivors
-//            a key: it refuses e * 2^p ranks more                                  bits = p * (1 + x) + (1 + e) * (1 +
-//            x)
+//            a key: it refuses e * 2^p ranks more                   bits = p * (1 + x) + (1 + e) * (1 + x)
 //
 //   cost ^
 //        |##                   # refused for certain: first by the planes' slack, then by the exact plane
@@ -22,9 +21,8 @@
 //   x         free slots a key: slots_per_key - 1
 //   a, eps    stranger_fpr
 //
-// Promises   the rates are within 5 % of what a build measures for 10^5 keys or more
-// (tests/aware/taught_ribbon_test.cpp). Source     the limit: any structure that refuses m known negatives and accepts
-// others with chance a needs
+// Promises   the rates are within 5 % of what a build measures for 10^5 keys or more.
+// Source     the limit: any structure that refuses m known negatives and accepts others with chance a needs
 //            n log2(1/a) + m log2(1/(1 - a)) bits, a <= n / (n + m).
 #pragma once
 
@@ -218,7 +216,8 @@ inline Plan plan(const Task& task, const CostCurve& costs) {
   Plan plan = detail::best_of_width(task, costs, task.width != 0 ? task.width : 64);
   if (task.width == 0) {
     const Plan small = detail::best_of_width(task, costs, 128);
-    if (detail::beats(small, plan, kWorthWidth)) plan = small;
+    // A budget that is too small for all of them is too small for speed.
+    if (detail::beats(small, plan, plan.complete ? kWorthWidth : 1)) plan = small;
   }
   // Nanoseconds of a busy core (Ice Lake, 2.8 GHz): elimination of a key; order, p tests and a try or two of a
   // negative.
