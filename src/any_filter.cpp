@@ -118,6 +118,19 @@ std::vector<std::byte> AnyFilter::save() const {
   return out;
 }
 
+Result<AnyFilter> AnyFilter::read_fields(std::uint32_t id, FieldReader& reader, bool with_params) {
+  const FilterType* type = find_filter(id);
+  if (!type) return Error{Errc::unsupported, "filter id " + std::to_string(id) + " is unknown to this naysay"};
+  auto model = type->read(reader, with_params);
+  if (!model) return std::move(model).error();
+  if (reader.left() != 0)
+    return Error{Errc::corrupt, std::to_string(reader.left()) + " bytes follow the last field; there must be none"};
+  AnyFilter f;
+  f.type_ = type;
+  f.model_ = std::move(*model);
+  return f;
+}
+
 Result<AnyFilter> AnyFilter::read(std::span<const std::byte> bytes, FieldReader::Arrays arrays) {
   FileHeader h;
   if (bytes.size() < sizeof h.magic || std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0)
@@ -134,21 +147,14 @@ Result<AnyFilter> AnyFilter::read(std::span<const std::byte> bytes, FieldReader:
     return Error{Errc::corrupt, "the checksum does not match; the file was changed or damaged after it was written"};
   if (h.reserved != 0 || h.reserved2 != 0)
     return Error{Errc::unsupported, "reserved header bytes are not zero; the file needs a newer naysay"};
-  const FilterType* type = find_filter(h.filter);
-  if (!type) return Error{Errc::unsupported, "filter id " + std::to_string(h.filter) + " is unknown to this naysay"};
   if (h.hash != static_cast<std::uint32_t>(HashId::xxh3) && h.hash != static_cast<std::uint32_t>(HashId::siphash))
     return Error{Errc::unsupported, "hash id " + std::to_string(h.hash) + " is unknown to this naysay"};
   FieldReader reader(bytes, sizeof h, kFileAlignment, arrays);
-  auto model = type->read(reader, true);
-  if (!model) return std::move(model).error();
-  if (reader.left() != 0)
-    return Error{Errc::corrupt, std::to_string(reader.left()) + " bytes follow the last field; there must be none"};
-  AnyFilter f;
-  f.type_ = type;
-  f.model_ = std::move(*model);
-  f.hasher_ = {static_cast<HashId>(h.hash), h.seed, {h.secret_lo, h.secret_hi}};
-  f.keys_ = h.keys;
-  f.borrowed_ = arrays == FieldReader::Arrays::borrow;
+  auto f = read_fields(h.filter, reader, true);
+  if (!f) return f;
+  f->hasher_ = {static_cast<HashId>(h.hash), h.seed, {h.secret_lo, h.secret_hi}};
+  f->keys_ = h.keys;
+  f->borrowed_ = arrays == FieldReader::Arrays::borrow;
   return f;
 }
 
@@ -193,18 +199,11 @@ Result<AnyFilter> AnyFilter::view_bare(std::span<const std::byte> bytes, const H
   if (h.version != kVersion)
     return Error{Errc::unsupported, "the payload has format version " + std::to_string(h.version) + "; this naysay reads version " +
                                         std::to_string(kVersion)};
-  const FilterType* type = find_filter(h.filter);
-  if (!type) return Error{Errc::unsupported, "filter id " + std::to_string(h.filter) + " is unknown to this naysay"};
   FieldReader reader(bytes, sizeof h, 0, FieldReader::Arrays::borrow);
-  auto model = type->read(reader, false);
-  if (!model) return std::move(model).error();
-  if (reader.left() != 0)
-    return Error{Errc::corrupt, std::to_string(reader.left()) + " bytes follow the last field; there must be none"};
-  AnyFilter f;
-  f.type_ = type;
-  f.model_ = std::move(*model);
-  f.hasher_ = hasher;
-  f.borrowed_ = true;
+  auto f = read_fields(h.filter, reader, false);
+  if (!f) return f;
+  f->hasher_ = hasher;
+  f->borrowed_ = true;
   return f;
 }
 

@@ -161,6 +161,8 @@ class AnyFilter {
   static Result<AnyFilter> from_fields(std::string_view name, std::span<const std::byte> fields, std::uint64_t keys,
                                        const Hasher& hasher);
   static Result<AnyFilter> read(std::span<const std::byte> bytes, FieldReader::Arrays arrays);
+  // Of what stands behind a header: the filter of that id, and nothing after it.
+  static Result<AnyFilter> read_fields(std::uint32_t id, FieldReader& reader, bool with_params);
   void make_own();
 
   const FilterType* type_ = nullptr;

@@ -82,30 +82,25 @@ inline StackedWork stacked_build_work(std::span<const double> rates) noexcept {
   return work;
 }
 
-// Base queries of one query: for a key, a known negative, a stranger.
-inline double stacked_key_queries(std::span<const double> rates) noexcept {
+// Base queries of one query: each layer that is reached is asked. A key passes all positive layers, a known negative
+// all negative ones, and the others by chance; a stranger passes all of them by chance.
+inline double stacked_queries(std::span<const double> rates, bool key, bool known) noexcept {
   double reaches = 1, queries = 0;
   for (std::size_t i = 0; i < rates.size(); ++i) {
+    const bool positive = i % 2 == 0;
     queries += reaches;
-    if (i % 2 == 1) reaches *= rates[i];
+    if (positive ? !key : !known) reaches *= rates[i];
   }
   return queries;
+}
+inline double stacked_key_queries(std::span<const double> rates) noexcept {
+  return stacked_queries(rates, true, false);
 }
 inline double stacked_known_queries(std::span<const double> rates) noexcept {
-  double reaches = 1, queries = 0;
-  for (std::size_t i = 0; i < rates.size(); ++i) {
-    queries += reaches;
-    if (i % 2 == 0) reaches *= rates[i];
-  }
-  return queries;
+  return stacked_queries(rates, false, true);
 }
 inline double stacked_stranger_queries(std::span<const double> rates) noexcept {
-  double reaches = 1, queries = 0;
-  for (double rate : rates) {
-    queries += reaches;
-    reaches *= rate;
-  }
-  return queries;
+  return stacked_queries(rates, false, false);
 }
 
 }  // namespace naysay::rates
