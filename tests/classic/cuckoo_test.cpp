@@ -64,7 +64,12 @@ void fill_to_capacity(unsigned b, std::uint64_t n, std::uint64_t seed) {
 
 TEST(Cuckoo, TakesTheCapacityItWasBuiltForAtAnySize) {
   for (std::uint64_t n = 1; n < 20'000; n += 1 + n / 5)
-    for (unsigned b : {4, 5, 8, 13, 16, 17, 31, 32}) fill_to_capacity(b, n, n);
+    for (unsigned b : {4, 5, 8, 12, 13, 16, 17, 31, 32}) fill_to_capacity(b, n, n);
+}
+
+// From 12 bits on the partners of a bucket are multiples of one step, and some steps spread them less evenly.
+TEST(Cuckoo, TakesItsCapacityWhateverTheStepFromPartnerToPartner) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) fill_to_capacity(12, 2000, seed);
 }
 
 TEST(CuckooSlow, TakesTheCapacityItWasBuiltForAtAnySize) {

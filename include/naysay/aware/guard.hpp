@@ -11,10 +11,10 @@
 //                                                    here or before are behind g      tree of minima
 //
 // The keys of a guarded filter all ask here, and none is here: hints answer them by one word and one branch that is
-// nearly always the same. (Without hints a key took 11 ns more in a filter of 1e6 keys, with them 2: the tags of
-// 15 entries are one of 256 alike too often for a branch to be foreseen.) Bits of what is removed stay until a quarter
-// of the slots has been; then hints are written anew. A search reads one group of tags, and the next one as long as
-// `passed` is not 0. Tag and rest are the whole digest. An empty slot costs infinity, so it is never the smallest.
+// nearly always the same. (The tags of 15 entries are one of 256 alike too often for a branch to be foreseen.) Bits of
+// what is removed stay until a quarter of the slots has been; then hints are written anew. A search reads one group of
+// tags, and the next one as long as `passed` is not 0. Tag and rest are the whole digest. An empty slot costs infinity,
+// so it is never the smallest.
 //
 // Promises   holds() is true exactly for the digests that were put in and have neither been removed nor left; no two
 //            digests are mixed up. cheapest() is an entry of the smallest cost in the table; pinned entries come last.
@@ -64,7 +64,11 @@ class Guard {
   std::uint64_t pinned() const noexcept { return pinned_; }
   bool full() const noexcept { return used_ >= room(); }
 
-  bool holds(Digest d) const noexcept { return hinted(d) && find(d) != kNone; }
+  bool holds(Digest d) const noexcept {
+    if (!hinted(d)) [[likely]]
+      return false;
+    return is_here(d.lo, d.hi);
+  }
 
   // The slot of d, or kNone.
   std::uint64_t find(Digest d) const noexcept {
@@ -126,8 +130,8 @@ class Guard {
     if (++removed_ > costs_.size() / 4) hint_anew();
   }
   void remove(Digest d) noexcept {
-    if (!hinted(d)) return;
-    if (const std::uint64_t slot = find(d); slot != kNone) remove(slot);
+    if (hinted(d)) [[unlikely]]
+      take_out(d.lo, d.hi);
   }
 
   // The slot of the smallest cost, or kNone if the table is empty. Which one of several: `luck` decides. They must not
@@ -218,21 +222,16 @@ class Guard {
   }
 
   // One bit: a digest that is not here finds it set 3 times in 100. Only lo is read, because the filter below reads it
-  // too: of an integer key hi need not even be computed.
-  struct Hint {
-    std::uint64_t word, bit;
-  };
-  Hint hint_of(Digest d) const noexcept {
-    const std::uint64_t x = d.lo * 0x9e3779b97f4a7c15u;  // as remix64 does, whose last step would gain nothing
-    return {fast_range(x, hints_.size()), x & 63};
-  }
-  bool hinted(Digest d) const noexcept {
-    const Hint at = hint_of(d);
-    return test_bit(&hints_[at.word], at.bit);
-  }
-  void hint(Digest d) noexcept {
-    const Hint at = hint_of(d);
-    set_bit(&hints_.at_mut(at.word), at.bit);
+  // too: of an integer key hi need not even be computed. The high bits of lo choose the word and its lowest six the
+  // bit: the filter below takes its position from the high ones as well, but the six are for the most part its own.
+  std::uint64_t hint_word(Digest d) const noexcept { return fast_range(d.lo, hints_.size()); }
+  bool hinted(Digest d) const noexcept { return (hints_[hint_word(d)] >> (d.lo & 63)) & 1; }
+  void hint(Digest d) noexcept { hints_.at_mut(hint_word(d)) |= std::uint64_t{1} << (d.lo & 63); }
+
+  // Two numbers, not a Digest: GCC would compute the second one before it is known that it is needed.
+  [[gnu::noinline]] bool is_here(std::uint64_t lo, std::uint64_t hi) const noexcept { return find({lo, hi}) != kNone; }
+  [[gnu::noinline]] void take_out(std::uint64_t lo, std::uint64_t hi) noexcept {
+    if (const std::uint64_t slot = find({lo, hi}); slot != kNone) remove(slot);
   }
   void hint_anew() noexcept {
     removed_ = 0;

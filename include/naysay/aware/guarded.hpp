@@ -1,13 +1,13 @@
 // Guarded: any filter that can insert and erase, and a guard that remembers, whole, the negatives it must not accept.
 //
-//                     no                                     digest --> base --no--> "no"
-//      digest -----> base ------> "no"                                   |
-//                     | yes                             insert, build    |  index: pinned negatives by their address
-//                     v                                       +----------+  in the base; insert alone reads it
-//                   guard ------> "no"   named or reported    |
-//                     | not in it                             v
-//                     v                                whoever an insert turns into a
-//                  "maybe"                             false positive is in the guard at once
+//                no                        build, adapt      index: pinned negatives by their address in the base;
+//   digest --> base --> "no"                    |            insert alone reads it
+//               | yes                           v               |
+//               v                              guard <----------+ whom an insert turns into a false positive
+//             guard --> "no"
+//               | not in it
+//               v
+//            "maybe"
 //
 // The base errs on a few of the known negatives at any moment, and only those need an entry: m * rate, not m. They get
 // one when they are named up front (Workload::negatives), when they are reported (adapt), or, if they are pinned, in
@@ -15,18 +15,8 @@
 // is planned from the negatives named and the base's price (theory/guard.hpp).
 //
 //   guard    room for so many entries; -1: planned; 0: none, then this is the base and adapt keeps nothing
-//   pinned   every negative named up front is pinned. Needs a base with addresses (AddressedFilter): cuckoo has them;
-//   in
-//            a counting Bloom filter or a seesaw a digest is many counters that it shares with others, and those
-//            refuse.
-//
-// Full guard, and only then: entries that the base denies at this moment are dropped (each addition looks at kSweep
-// groups of 15); if there are none, the smallest accumulated cost leaves, and of equal ones any. A newcomer that costs
-// less than every entry is turned away, and adapt says so. Pinned entries leave for nobody.
-//
-// Index: needs as many bits as all the pinned digests, is not counted in size_bits(), and is not needed to ask:
-// index_bits() tells its size, and drop_index() leaves a filter that answers, erases and adapts, but whose insert says
-// "no room": without the index it could not keep its word.
+//   pinned   every negative named up front is pinned. Needs a base with addresses (AddressedFilter): cuckoo has them.
+//            In a counting Bloom filter or a seesaw a digest shares many counters with others, and those refuse.
 //
 // Promises   never denies a key that is in. insert(key) removes the key's guard entry, so nothing said of it before
 //            counts. A negative for which adapt() returned true is refused from then on until it is inserted as a key
@@ -36,15 +26,21 @@
 //            positives, returns false and changes nothing. Erasing what may_contain denies returns false and changes
 //            nothing.
 // Does not   tell apart two keys whose 128-bit digests are equal: guard one of them (adapt, or a named negative) while
-// the
-//            other is in, and the one that is in is denied. Among 1e9 keys and 1e9 negatives there is such a pair with
-//            a chance of 3e-21. With guard = 0 there is no such case. The digest of 128 zero bits cannot be pinned.
+//            the other is in, and the one that is in is denied. Among 1e9 keys and 1e9 negatives there is such a pair
+//            with a chance of 3e-21. With guard = 0 there is no such case. The digest of 128 zeros cannot be pinned.
 //            Notice the erasure of a key that was never inserted, if the base takes it for one. Then the base may lose
 //            another key, as it would alone.
-// Cost       "no" of the base: nothing more. "maybe": 16 bytes of the guard, in the first-level cache up to 2,000
-// entries.
-//            insert: the same; with pinned negatives one more random read, of the index. 206 bits for a guard entry,
-//            168 for a pinned negative in the index.
+// Cost       "no" of the base: nothing more. "maybe": one word of the guard's hints, of which there are 4 bytes a slot.
+//            insert and erase: the same; insert among pinned negatives one more random read, of the index. 206 bits for
+//            a guard entry, 168 for a pinned negative in the index.
+//
+// Full guard, and only then: entries that the base denies at this moment are dropped (each addition looks at kSweep
+// groups of 15); if there are none, the smallest accumulated cost leaves, and of equal ones any. A newcomer that costs
+// less than every entry is turned away, and adapt says so. Pinned entries leave for nobody.
+//
+// Index: needs as many bits as all the pinned digests, is not counted in size_bits(), and is not needed to ask:
+// index_bits() tells its size, and drop_index() leaves a filter that answers, erases and adapts, but whose insert says
+// "no room": without the index it could not keep its word.
 #pragma once
 
 #include <algorithm>

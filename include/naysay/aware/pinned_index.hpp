@@ -6,8 +6,7 @@
 //         |  a |    |  b |  c |  d |    |    |  e |      homes 0, 2 2 3, 7: sorted by home, each at its home or behind
 //         +----+----+----+----+----+----+----+----+
 //                      ^
-//    home(address(x)) = 2: read on until a slot is empty or has a later home; b and c are candidates, their address
-//    says
+//    home(address(x)) = 2: read on until a slot is empty or has a later home; b, c are candidates: their address tells
 //
 // Two digests of one address are answered alike by the filter (AddressedFilter), so those that insert(x) may turn into
 // false positives are the ones at x's address, and no others.

@@ -31,8 +31,7 @@
 //            that returns false has changed nothing.
 // Does not   count copies beyond seven; notice that a key which was never inserted is erased, if it takes it for one.
 // Cost       query and erase: two cache lines, independent of each other. Insert and build: the same, and the buckets
-// of
-//            a search once both are full. Refusing a key in a full table: kMaxNodes buckets.
+//            of a search once both are full. Refusing a key in a full table: kMaxNodes buckets.
 // Source     B. Fan, D. Andersen, M. Kaminsky, M. Mitzenmacher: Cuckoo Filter, 2014, sections 3 and 4.
 #pragma once
 
@@ -90,11 +89,11 @@ class Cuckoo {
   }
 
   bool insert(Digest d) noexcept {
-    return for_width([&](auto width) { return insert_as<width>(d); });
+    return for_width([this, d](auto width) { return insert_as<width>(d); });
   }
 
   bool erase(Digest d) noexcept {
-    return for_width([&](auto width) { return erase_as<width>(d); });
+    return for_width([this, d](auto width) { return erase_as<width>(d); });
   }
 
   // True if build() could not store every copy of the keys, so that erase leaves last copies (see the top of the file).
@@ -165,9 +164,10 @@ class Cuckoo {
 
  private:
   static constexpr unsigned kSlots = 4;
-  static constexpr unsigned kNarrow = 16;  // up to here a bucket fits a word; beyond, half a bucket does
-  static constexpr std::uint64_t kMaxBuckets = std::uint64_t{1}
-                                               << 32;  // bucket and fingerprint share the 64 bits of lo
+  static constexpr unsigned kNarrow = 16;      // up to here a bucket fits a word; beyond, half a bucket does
+  static constexpr unsigned kOneProduct = 12;  // see partner()
+  // Bucket and fingerprint share the 64 bits of lo.
+  static constexpr std::uint64_t kMaxBuckets = std::uint64_t{1} << 32;
   // Small tables are uneven. With 32 slots more than 0.95 asks for, key by key, none of 100,000 tables of 8 bits and 60
   // keys stopped short of its capacity, and 3 of 360,000 of 4 bits and 10 to 300 keys; with 16 more, 9 of 180,000 did.
   static constexpr unsigned kSpareSlots = 32;
@@ -183,7 +183,10 @@ class Cuckoo {
 
   // The fingerprint that no key has. A slot holds the complement of its fingerprint, so that a slot of zeros is empty,
   // and so that comparing needs one instruction less (PackedFields::matches).
-  std::uint32_t empty() const noexcept { return static_cast<std::uint32_t>(low_mask(b_)); }
+  template <unsigned B = 0>
+  std::uint32_t empty() const noexcept {
+    return static_cast<std::uint32_t>(low_mask(B != 0 ? B : b_));
+  }
 
   // One spare word, so that the 8 bytes from the start of the last bucket, or of its second half, can be read.
   static std::uint64_t words_for(std::uint64_t buckets, unsigned b) noexcept {
@@ -203,7 +206,7 @@ class Cuckoo {
     std::uint64_t best = 0;
     std::size_t most = 0;
     for (std::uint64_t i = 1; i <= (b_ <= kFew ? 16 : 1); ++i) {
-      pairing_ = mix64(16 * seed + i);
+      pairing_ = mix64(16 * seed + i) | 1;
       std::uint64_t partners[1 << kFew];
       const std::uint32_t many = std::min<std::uint32_t>(empty(), 1 << kFew);
       for (std::uint32_t f = 0; f < many; ++f) partners[f] = partner(0, f);
@@ -237,14 +240,14 @@ class Cuckoo {
   }
   static constexpr std::uint64_t kShardKeys = 1 << 14;  // 128 KiB: sorted within the second-level cache
 
-  // Queries are compiled for the widths whose buckets begin at whole bytes of a power-of-two or lea-friendly size, and
-  // once for all others (B = 0: the width is b_).
+  // Compiled for the widths whose buckets begin at 4, 6 or 8 whole bytes, the usual one first, and once for all others
+  // (B = 0: the width is b_).
   template <class Ask>
   bool for_width(Ask ask) const noexcept {
-    if (b_ == 8) [[likely]]
-      return ask(std::integral_constant<unsigned, 8>{});
     if (b_ == 12) [[likely]]
       return ask(std::integral_constant<unsigned, 12>{});
+    if (b_ == 8) [[likely]]
+      return ask(std::integral_constant<unsigned, 8>{});
     if (b_ == 16) [[likely]]
       return ask(std::integral_constant<unsigned, 16>{});
     return ask(std::integral_constant<unsigned, 0>{});
@@ -258,24 +261,30 @@ class Cuckoo {
     const auto low = static_cast<std::uint32_t>(d.lo);
     const auto f = static_cast<std::uint32_t>((low * ((std::uint64_t{1} << width_or<B>()) - 1)) >> 32);
     const std::uint64_t first = fast_range(d.lo, buckets_);
-    return {first, partner(first, f), f};
+    return {first, partner<B>(first, f), f};
   }
   template <unsigned B>
   bool test(Place at) const noexcept {
     const PackedFields& lanes = kLanes[width_or<B>()];
-    const std::uint64_t f = lanes.repeat(at.fingerprint);
-    if (width_or<B>() <= kNarrow)
-      return (lanes.matches(four<B>(at.first), f) | lanes.matches(four<B>(at.second), f)) != 0;
+    const std::uint64_t f = opaque(lanes.ones) * at.fingerprint;
+    if (width_or<B>() <= kNarrow) {
+      // Two constants, to which a caller's branch can be joined, in place of a value that it would test again.
+      if ((lanes.matches(four<B>(at.first), f) | lanes.matches(four<B>(at.second), f)) == 0) return false;
+      return true;
+    }
     std::uint64_t found = 0;
     for (std::uint64_t bucket : {at.first, at.second})
       for (unsigned half : {0u, 1u}) found |= lanes.matches(two(bucket, half), f);
     return found != 0;
   }
-  // pairing(f) is an odd number less than buckets_, by two products. With one, the numbers would be multiples of one
-  // step: two moves from a bucket would reach only 2^b others in place of 4^b, and narrow tables stop short of 0.95.
+  // pairing(f) is an odd number less than buckets_. From kOneProduct bits on it is the f-th multiple of one step, so
+  // that two moves from a bucket reach 2^b others, more than a search looks at. Narrow fingerprints need a second
+  // product, by which they reach 4^b: with one their tables stop short of 0.95.
+  template <unsigned B = 0>
   std::uint64_t partner(std::uint64_t bucket, std::uint32_t f) const noexcept {
     const std::uint64_t x = f * pairing_;
-    const std::uint64_t sum = ((x * (x >> 32) >> 32) * buckets_ >> 32) | 1;
+    const std::uint64_t y = width_or<B>() >= kOneProduct ? static_cast<std::uint32_t>(x) : x * (x >> 32) >> 32;
+    const std::uint64_t sum = (y * buckets_ >> 32) | 1;
     const auto other = static_cast<std::int64_t>(sum - bucket);
     return static_cast<std::uint64_t>(other < 0 ? other + static_cast<std::int64_t>(buckets_) : other);
   }
@@ -313,11 +322,18 @@ class Cuckoo {
     return empty() ^
            static_cast<std::uint32_t>(load_bits(words_.data(), bucket * kSlots * b_ + static_cast<unsigned>(bit), b_));
   }
+  template <unsigned B = 0>
   void put(std::uint64_t bucket, int bit, std::uint32_t f) noexcept {
-    store_bits(words_.mutable_data(), bucket * kSlots * b_ + static_cast<unsigned>(bit), b_, f ^ empty());
+    const auto from = static_cast<unsigned>(bit);
+    if constexpr (B == 0) {
+      store_bits(words_.mutable_data(), bucket * kSlots * b_ + from, b_, f ^ empty());
+    } else {
+      unsigned char* to = reinterpret_cast<unsigned char*>(words_.mutable_data()) + bucket * (B / 2);
+      store_u64(to, (load_u64(to) & ~(low_mask(B) << from)) | (std::uint64_t{f ^ empty<B>()} << from));
+    }
   }
-  // Both buckets are looked at before either is chosen: which of them has the slot is a coin toss, and guessing it wrong
-  // costs more than the second look (12 bits, 1e6 keys: erase 41 ns, insert 34; one bucket after the other 48 and 39).
+  // Both buckets are compared before either is chosen, so that their cache misses overlap. For insert the choice is
+  // arithmetic, because it is a coin toss. erase branches: its store need not wait for both buckets then.
   template <unsigned B>
   bool insert_as(Digest d) noexcept {
     const Place at = place<B>(d);
@@ -329,49 +345,56 @@ class Cuckoo {
         }
     } else {
       const PackedFields& lanes = kLanes[width_or<B>()];
-      const std::uint64_t none = lanes.repeat(empty());
+      const std::uint64_t none = lanes.repeat(empty<B>());
       const std::uint64_t in_first = lanes.matches(four<B>(at.first), none);
       const std::uint64_t in_second = lanes.matches(four<B>(at.second), none);
       if ((in_first | in_second) != 0) [[likely]] {
         const std::uint64_t pick = all_ones_if(in_first != 0);
-        put(choose(pick, at.first, at.second), slot_of(choose(pick, in_first, in_second)), at.fingerprint);
+        put<B>(choose(pick, at.first, at.second), slot_of<B>(choose(pick, in_first, in_second)), at.fingerprint);
         return true;
       }
     }
     return saturated(at) || make_room(at);
-  }
-  template <unsigned B>
-  bool erase_as(Digest d) noexcept {
-    const Place at = place<B>(d);
-    std::uint64_t bucket = at.first;
-    int slot;
-    if (width_or<B>() > kNarrow) {
-      slot = find(bucket, at.fingerprint);
-      if (slot < 0) slot = find(bucket = at.second, at.fingerprint);
-      if (slot < 0) return false;
-    } else {
-      const PackedFields& lanes = kLanes[width_or<B>()];
-      const std::uint64_t wanted = lanes.repeat(at.fingerprint);
-      const std::uint64_t in_first = lanes.matches(four<B>(at.first), wanted);
-      const std::uint64_t in_second = lanes.matches(four<B>(at.second), wanted);
-      if ((in_first | in_second) == 0) return false;
-      const std::uint64_t pick = all_ones_if(in_first != 0);
-      bucket = choose(pick, at.first, at.second);
-      slot = slot_of(choose(pick, in_first, in_second));
-      if (in_first != 0 && in_second != 0 && saturated(at)) [[unlikely]]
-        return true;
-    }
-    if (width_or<B>() > kNarrow && saturated(at)) return true;
-    put(bucket, slot, empty());
-    if (keeps_last_ && !test(at)) put(bucket, slot, at.fingerprint);
-    return true;
   }
   // By arithmetic, or the compiler would make it the branch that it must not be.
   static std::uint64_t all_ones_if(bool yes) noexcept { return 0 - std::uint64_t{yes}; }
   static std::uint64_t choose(std::uint64_t pick, std::uint64_t a, std::uint64_t b) noexcept {
     return (a & pick) | (b & ~pick);
   }
-  int slot_of(std::uint64_t found) const noexcept { return std::countr_zero(found) - static_cast<int>(b_) + 1; }
+  template <unsigned B>
+  bool erase_as(Digest d) noexcept {
+    const Place at = place<B>(d);
+    if (width_or<B>() > kNarrow || keeps_last_) [[unlikely]]
+      return erase_with_care(d.lo);
+    const PackedFields& lanes = kLanes[width_or<B>()];
+    const std::uint64_t wanted = opaque(lanes.ones) * at.fingerprint;
+    const std::uint64_t in_first = lanes.matches(four<B>(at.first), wanted);
+    const std::uint64_t in_second = lanes.matches(four<B>(at.second), wanted);
+    if (in_first != 0) {
+      if (in_second != 0) [[unlikely]]
+        return erase_with_care(d.lo);
+      put<B>(at.first, slot_of<B>(in_first), empty<B>());
+      return true;
+    }
+    if (in_second == 0) return false;
+    put<B>(at.second, slot_of<B>(in_second), empty<B>());
+    return true;
+  }
+  [[gnu::noinline]] bool erase_with_care(std::uint64_t lo) noexcept {
+    const Place at = place({lo, 0});
+    if (saturated(at)) return true;
+    for (std::uint64_t bucket : {at.first, at.second})
+      if (const int slot = find(bucket, at.fingerprint); slot >= 0) {
+        put(bucket, slot, empty());
+        if (keeps_last_ && !test(at)) put(bucket, slot, at.fingerprint);
+        return true;
+      }
+    return false;
+  }
+  template <unsigned B>
+  int slot_of(std::uint64_t found) const noexcept {
+    return std::countr_zero(found) - static_cast<int>(width_or<B>()) + 1;
+  }
   bool saturated(Place at) const noexcept {
     for (std::uint64_t bucket : {at.first, at.second})
       for (unsigned slot = 0; slot < kSlots; ++slot)

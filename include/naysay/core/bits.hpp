@@ -126,6 +126,13 @@ constexpr unsigned select64(std::uint64_t x, unsigned rank) noexcept {
   return base + static_cast<unsigned>(std::countr_zero(x));
 }
 
+// x, of which the compiler knows nothing: so that it multiplies by a constant where it would write half a dozen shifts
+// and additions.
+inline std::uint64_t opaque(std::uint64_t x) noexcept {
+  __asm__("" : "+r"(x));
+  return x;
+}
+
 // Equal fields of b bits side by side in a word, from bit 0 on, all compared at once.
 struct PackedFields {
   std::uint64_t ones = 0;  // the lowest bit of every field

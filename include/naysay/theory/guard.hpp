@@ -4,8 +4,7 @@
 //          the more the guard takes, the higher the base's r: the best split is searched for
 //
 //   m r + 6 sqrt(m r) + 6   entries hold all of them, but once in 1e9 (six standard deviations of a Poisson number, and
-//   a
-//                           few for small ones, which are not normal)
+//                           a few for small ones, which are not normal)
 //
 // With fewer entries the costliest of the false positives are held: of the known negatives, sorted by cost, about the
 // first entries / r are covered.
