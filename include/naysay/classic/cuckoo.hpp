@@ -198,17 +198,18 @@ class Cuckoo {
     keeps_last_ = false;
     words_ = Array<std::uint64_t>(words_for(buckets_, b_));
   }
-  // Any multiplier will do if fingerprints are many. Of a few, two may come to share their partners, and then such a
-  // table stops short of 0.95 (4 bits, 1000 keys: one of 700 did): of 16 multipliers the one with most partners is
-  // taken.
+  // With a multiplier by which fingerprints share their partners a table may stop short of 0.95: one of 700 did at 4
+  // bits and 1000 keys, one of 10,000 at 12 bits and 200 keys. Of 16 multipliers the first with most partners is taken;
+  // then none of 200,000 did at 12 bits and 200 keys. Between 6 bits and kOneProduct any will do.
   void choose_pairing(std::uint64_t seed) {
     constexpr unsigned kFew = 6;
+    const std::uint64_t tried = b_ <= kFew || b_ >= kOneProduct ? 16 : 1;
+    const std::size_t many = std::min<std::size_t>(empty(), 1 << kFew);
     std::uint64_t best = 0;
     std::size_t most = 0;
-    for (std::uint64_t i = 1; i <= (b_ <= kFew ? 16 : 1); ++i) {
+    for (std::uint64_t i = 1; i <= tried && most < many; ++i) {
       pairing_ = mix64(16 * seed + i) | 1;
       std::uint64_t partners[1 << kFew];
-      const std::uint32_t many = std::min<std::uint32_t>(empty(), 1 << kFew);
       for (std::uint32_t f = 0; f < many; ++f) partners[f] = partner(0, f);
       std::sort(partners, partners + many);
       const auto distinct = static_cast<std::size_t>(std::unique(partners, partners + many) - partners);
