@@ -222,13 +222,13 @@ class Guard {
   }
 
   // One bit: a digest that is not here finds it set 3 times in 100. Only lo is read, because the filter below reads it
-  // too: of an integer key hi need not even be computed. The high bits of lo choose the word and its lowest six the
-  // bit: the filter below takes its position from the high ones as well, but the six are for the most part its own.
+  // too: of an integer key hi need not even be computed. The bit is chosen by the lowest of lo, which the filter below
+  // hardly uses, so that a key it takes for an entry is seldom hinted as well.
   std::uint64_t hint_word(Digest d) const noexcept { return fast_range(d.lo, hints_.size()); }
   bool hinted(Digest d) const noexcept { return (hints_[hint_word(d)] >> (d.lo & 63)) & 1; }
   void hint(Digest d) noexcept { hints_.at_mut(hint_word(d)) |= std::uint64_t{1} << (d.lo & 63); }
 
-  // Two numbers, not a Digest: GCC would compute the second one before it is known that it is needed.
+  // They take two numbers, not a Digest, whose hi GCC would compute before it is known that it is needed.
   [[gnu::noinline]] bool is_here(std::uint64_t lo, std::uint64_t hi) const noexcept { return find({lo, hi}) != kNone; }
   [[gnu::noinline]] void take_out(std::uint64_t lo, std::uint64_t hi) noexcept {
     if (const std::uint64_t slot = find({lo, hi}); slot != kNone) remove(slot);
