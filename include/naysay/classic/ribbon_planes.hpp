@@ -96,17 +96,16 @@ std::array<std::uint64_t, w / 64 + 1> masks(const RibbonProbe& p) noexcept {
   for (unsigned i = 0; i < w / 64; ++i) c.word[i] = p.coefficients[i];
   return c.shifted(p.shift);
 }
-// Words from the first block to block w / 64. A window that begins its block ends before that one, which then need
-// not exist: the first is read in its place, and its mask is 0.
+// The last block that is read. A window that begins its block ends before this one, and then its mask is 0.
 template <unsigned w>
-std::size_t last_block(const RibbonProbe& p) noexcept {
-  return p.shift != 0 ? p.planes * std::size_t{w / 64} : 0;
+const std::uint64_t* last_block(const RibbonProbe& p) noexcept {
+  return p.block + p.planes * std::size_t{w / 64};
 }
 
 template <unsigned w>
 bool test_scalar(const RibbonProbe& p) noexcept {
   const auto mask = masks<w>(p);
-  const std::uint64_t* last = p.block + last_block<w>(p);
+  const std::uint64_t* last = last_block<w>(p);
   std::uint32_t bits = p.bits;
   for (unsigned j = 0; j < p.planes; ++j, bits >>= 1) {
     std::uint64_t product = (p.block[j] & mask[0]) ^ (last[j] & mask[w / 64]);
@@ -137,7 +136,7 @@ inline __m256i
     products256(const RibbonProbe& p, const std::array<std::uint64_t, w / 64 + 1>& mask, unsigned plane) noexcept {
   const unsigned count = p.planes - plane;
   const std::uint64_t* at = p.block + plane;
-  __m256i x = _mm256_xor_si256(masked256(at, count, mask[0]), masked256(at + last_block<w>(p), count, mask[w / 64]));
+  __m256i x = _mm256_xor_si256(masked256(at, count, mask[0]), masked256(last_block<w>(p) + plane, count, mask[w / 64]));
   if constexpr (w == 128) x = _mm256_xor_si256(x, masked256(at + p.planes, count, mask[1]));
   return x;
 }
@@ -166,22 +165,15 @@ inline bool test_avx2(const RibbonProbe& p) noexcept {
   return wrong == 0;
 }
 
-// The windows of up to eight planes, which begin `shift` slots (modulo 64) behind two or three blocks, AND the
-// coefficients: an odd number of ones in a lane is a bit of the answer.
-template <unsigned w>
-NAYSAY_TARGET(NAYSAY_AVX512)
-inline __m512i products512(const std::uint64_t* block, std::size_t planes, const std::uint64_t* last, __mmask8 lanes,
-                           __m512i shift, __m512i near, __m512i far) noexcept {
-  const __m512i first = _mm512_maskz_loadu_epi64(lanes, block);
-  if constexpr (w == 64) {
-    const __m512i window = _mm512_shrdv_epi64(first, _mm512_maskz_loadu_epi64(lanes, last), shift);
-    return _mm512_and_si512(window, near);
-  } else {
-    const __m512i middle = _mm512_maskz_loadu_epi64(lanes, block + planes);
-    const __m512i window = _mm512_shrdv_epi64(first, middle, shift);
-    const __m512i rest = _mm512_shrdv_epi64(middle, _mm512_maskz_loadu_epi64(lanes, last), shift);
-    return _mm512_xor_si512(_mm512_and_si512(window, near), _mm512_and_si512(rest, far));
-  }
+// Windows AND coefficients, eight side by side: an odd number of ones in a lane is a bit of the answer. The windows begin
+// `shift` slots (modulo 64) behind the w / 64 + 1 blocks whose words are words(0), words(1) ...
+template <unsigned w, class Words>
+[[gnu::always_inline]] NAYSAY_TARGET(NAYSAY_AVX512)
+inline __m512i products512(Words words, __m512i shift, __m512i near, __m512i far) noexcept {
+  const __m512i second = words(1), window = _mm512_shrdv_epi64(words(0), second, shift);
+  if constexpr (w == 64) return _mm512_and_si512(window, near);
+  const __m512i rest = _mm512_shrdv_epi64(second, words(w / 64), shift);
+  return _mm512_xor_si512(_mm512_and_si512(window, near), _mm512_and_si512(rest, far));
 }
 NAYSAY_TARGET(NAYSAY_AVX512) inline __mmask8 odd512(__m512i x) noexcept {
   return _mm512_test_epi64_mask(_mm512_popcnt_epi64(x), _mm512_set1_epi64(1));
@@ -190,21 +182,25 @@ NAYSAY_TARGET(NAYSAY_AVX512) inline __m512i everywhere(std::uint64_t x) noexcept
   return _mm512_set1_epi64(static_cast<long long>(x));
 }
 
+// Bit j: whether plane first + j says no.
+template <unsigned w>
+[[gnu::always_inline]] NAYSAY_TARGET(NAYSAY_AVX512)
+inline std::uint32_t wrong512(const RibbonProbe& p, unsigned first, std::size_t planes, std::uint32_t lanes) noexcept {
+  const auto words = [&](unsigned k) __attribute__((always_inline, target(NAYSAY_AVX512))) {
+    return _mm512_maskz_loadu_epi64(static_cast<__mmask8>(lanes), p.block + first + k * planes);
+  };
+  const std::uint32_t odd = odd512(products512<w>(words, everywhere(p.shift), everywhere(p.coefficients[0]),
+                                                  everywhere(p.coefficients[1])));
+  return (odd ^ (p.bits >> first)) & lanes;
+}
 template <unsigned w>
 NAYSAY_TARGET(NAYSAY_AVX512)
 inline bool test_avx512(const RibbonProbe& p) noexcept {
-  const std::uint64_t* last = p.block + last_block<w>(p);
-  const __m512i shift = everywhere(p.shift), near = everywhere(p.coefficients[0]), far = everywhere(p.coefficients[1]);
-  const auto wrong = [&](unsigned first) __attribute__((always_inline, target(NAYSAY_AVX512))) {
-    const std::uint32_t lanes = _bzhi_u32(0xff, p.planes - first);
-    const std::uint32_t odd =
-        odd512(products512<w>(p.block + first, p.planes, last + first, static_cast<__mmask8>(lanes), shift, near, far));
-    return (odd ^ (p.bits >> first)) & lanes;
-  };
-  std::uint32_t any = wrong(0);
+  std::uint32_t wrong = wrong512<w>(p, 0, p.planes, _bzhi_u32(0xff, p.planes));
   // No way out before the end: nobody can guess the answer, least of all a branch predictor.
-  for (unsigned first = 8; first < p.planes; first += 8) any |= wrong(first);
-  return any == 0;
+  for (unsigned first = 8; first < p.planes; first += 8)
+    wrong |= wrong512<w>(p, first, p.planes, _bzhi_u32(0xff, p.planes - first));
+  return wrong == 0;
 }
 
 template <unsigned w>
@@ -250,32 +246,65 @@ struct alignas(64) EightProbes {
   std::uint64_t shard[8], rest[8], entries[8];
   // What is known once their entries of the table are.
   const std::uint64_t* block[8];
-  const std::uint64_t* last[8];  // the last block that is needed
-  std::uint64_t planes[8];
   std::uint64_t bits[8];
   std::uint64_t shift[8];
   std::uint64_t coefficients[w / 64][8];
+  // Only if not all keys have eight planes.
+  std::uint64_t planes[8];
+  const std::uint64_t* end[8];   // the last word of the window
+  const std::uint64_t* tail[8];  // block, for the last planes of the richest: a key that has none of them reads its first
+                                 // planes in their place, since those have been fetched
 
-  // Of the planes from `first` on, up to eight of them: byte i has a bit for each that says no to key i. Reads the
-  // planes in `lanes` of every key; a key that has fewer is not asked about them.
-  template <bool all_lanes>
+  // Byte i is 0 if no plane says no to key i. Requires eight planes for every key.
   [[gnu::always_inline]] NAYSAY_TARGET(NAYSAY_AVX512)
-  std::uint64_t wrong(unsigned first, std::uint32_t lanes) const noexcept {
-    const auto some = static_cast<__mmask8>(all_lanes ? 0xff : lanes);
-    const auto odd = [&](unsigned i) __attribute__((always_inline, target(NAYSAY_AVX512)))->__mmask16 {
-      return odd512(products512<w>(block[i] + first, planes[i], last[i] + first, some, everywhere(shift[i]),
-                                   everywhere(coefficients[0][i]), everywhere(coefficients[w / 64 - 1][i])));
-    };
-    const std::uint64_t found =
-        _mm512_kunpackd(_mm512_kunpackw(_mm512_kunpackb(odd(7), odd(6)), _mm512_kunpackb(odd(5), odd(4))),
-                        _mm512_kunpackw(_mm512_kunpackb(odd(3), odd(2)), _mm512_kunpackb(odd(1), odd(0))));
-    const std::uint64_t wanted = low_bytes(load(bits) >> first);
-    if constexpr (all_lanes) return found ^ wanted;
-    constexpr Lanes kZero = {};
-    return (found ^ wanted) & low_bytes(((kZero + 1) << (load(planes) - first)) - 1);  // shifts of 64 and more give 0
+  std::uint64_t wrong() const noexcept {
+    return odd([&](unsigned i) { return block[i]; }, [](unsigned) { return 8; }, 0xff) ^ low_bytes(load(bits));
+  }
+  // The same of the planes from `first` on, up to eight of them, where the richest key has `most` planes in all.
+  [[gnu::always_inline]] NAYSAY_TARGET(NAYSAY_AVX512)
+  std::uint64_t wrong(unsigned first, unsigned most) const noexcept {
+    if (most == first + 1) return wrong_in(first);
+    const auto& from = most <= first + 8 ? tail : block;
+    const auto at = [&](unsigned i) { return from[i] + first; };
+    const auto planes_of = [&](unsigned i) { return planes[i]; };
+    const std::uint64_t found = most >= first + 8
+                                    ? odd(at, planes_of, 0xff)
+                                    : odd(at, planes_of, static_cast<__mmask8>(_bzhi_u32(0xff, most - first)));
+    const Lanes asked = (one_each << (load(planes) - first)) - 1;  // shifts of 64 and more give 0
+    return (found ^ low_bytes(load(bits) >> first)) & low_bytes(asked);
   }
 
  private:
+  static constexpr Lanes one_each = {1, 1, 1, 1, 1, 1, 1, 1};
+
+  // Of one plane, where the lanes are the keys.
+  [[gnu::always_inline]] NAYSAY_TARGET(NAYSAY_AVX512)
+  std::uint64_t wrong_in(unsigned plane) const noexcept {
+    const auto words = [&](unsigned k) __attribute__((always_inline, target(NAYSAY_AVX512))) {
+      const auto word = [&](unsigned i) { return tail[i][plane + k * planes[i]]; };
+      return (__m512i)Lanes{word(0), word(1), word(2), word(3), word(4), word(5), word(6), word(7)};
+    };
+    const __m512i windows = products512<w>(words, (__m512i)load(shift), (__m512i)load(coefficients[0]),
+                                           (__m512i)load(coefficients[w / 64 - 1]));
+    const auto wanted = _mm512_test_epi64_mask((__m512i)load(bits), (__m512i)(one_each << plane));
+    const auto asked = _mm512_cmpgt_epu64_mask((__m512i)load(planes), everywhere(plane));
+    return static_cast<std::uint64_t>(
+        _mm_cvtsi128_si64(_mm_movm_epi8(static_cast<__mmask16>((odd512(windows) ^ wanted) & asked))));
+  }
+  // Parities of the windows that begin in the blocks at(i) of planes_of(i) planes.
+  template <class At, class PlanesOf>
+  [[gnu::always_inline]] NAYSAY_TARGET(NAYSAY_AVX512)
+  std::uint64_t odd(At at, PlanesOf planes_of, __mmask8 lanes) const noexcept {
+    const auto one = [&](unsigned i) __attribute__((always_inline, target(NAYSAY_AVX512)))->__mmask16 {
+      const auto words = [&](unsigned k) __attribute__((always_inline, target(NAYSAY_AVX512))) {
+        return _mm512_maskz_loadu_epi64(lanes, at(i) + k * planes_of(i));
+      };
+      return odd512(products512<w>(words, everywhere(shift[i]), everywhere(coefficients[0][i]),
+                                   everywhere(coefficients[w / 64 - 1][i])));
+    };
+    return _mm512_kunpackd(_mm512_kunpackw(_mm512_kunpackb(one(7), one(6)), _mm512_kunpackb(one(5), one(4))),
+                           _mm512_kunpackw(_mm512_kunpackb(one(3), one(2)), _mm512_kunpackb(one(1), one(0))));
+  }
   NAYSAY_TARGET(NAYSAY_AVX512) static std::uint64_t low_bytes(Lanes x) noexcept {
     return static_cast<std::uint64_t>(_mm_cvtsi128_si64(_mm512_maskz_cvtepi64_epi8(0xff, (__m512i)x)));
   }
@@ -304,6 +333,7 @@ bool test(const RibbonProbe& p) noexcept {
 class RibbonPlanes {
  public:
   static constexpr unsigned kMaxPlanes = 32;                          // the bits of an equation
+  static constexpr std::uint64_t kFew = 64;                           // of so many shards may lack a ninth plane
   static constexpr std::uint32_t kMaxSlots = std::uint32_t{1} << 17;  // of a shard; more is no shard of hashed keys
 
   // One shard's piece of the words.
@@ -346,7 +376,7 @@ class RibbonPlanes {
     for (std::uint64_t s = 0; s < shards; ++s) before[s + 1] = before[s] + sizes[s];
     const auto fit = [&](Mix mix) {
       const std::uint64_t rich = words_for_bits(before[mix.rich]),
-                          poor = words_for_bits(before[shards] - before[mix.rich]);
+                          poor = words_for_bits(before[shards] - before[mix.rich] + 1);
       const std::uint64_t words = poor_words(rich) + (rich + poor) * mix.planes + (rich != 0);
       return static_cast<double>(bits_of_fields(RibbonPlanes{}) + table_bits(shards) + 64 * words) <= bits;
     };
@@ -363,9 +393,11 @@ class RibbonPlanes {
   }
 
   // The whole budget; and in a small filter, where whole windows and blocks cost more than that, as many planes as the
-  // budget would buy in a large one, as long as they fit into `fixed` bits more.
+  // budget would buy in a large one, as long as they fit into `fixed` bits more. But eight planes for all, which are asked
+  // faster (has_eight_planes()), rather than nine for less than 1 / kFew of the shards.
   static Mix fit(std::span<const std::uint32_t> sizes, double bits, double fixed, double planes) {
-    return std::max(fit(sizes, bits), std::min(mix_of(planes, sizes.size()), fit(sizes, bits + fixed)));
+    const Mix most = std::max(fit(sizes, bits), std::min(mix_of(planes, sizes.size()), fit(sizes, bits + fixed)));
+    return most.planes == 8 && most.rich < divide_up(sizes.size(), kFew) ? Mix{8, 0} : most;
   }
 
   // No planes at all: accepts everything.
@@ -390,9 +422,10 @@ class RibbonPlanes {
       }
       table_.at_mut(s + 1) = static_cast<std::uint32_t>((end - (s + 1) * step_) << 8);
     }
-    // A vector reads a plane more than a poor shard has.
+    // The block of slot `end` is there too: a window that begins its block reads the next one. And a vector reads a plane
+    // more than a poor shard has.
     poor_ = poor_words(rich_blocks_);
-    words_ = Array<std::uint64_t>(poor_ + words_for_bits(end) * planes_ + (rich_ != 0));
+    words_ = Array<std::uint64_t>(poor_ + words_for_bits(end + 1) * planes_ + (rich_ != 0));
   }
 
   static std::uint64_t table_bits(std::uint64_t shards) noexcept { return 32 * (shards + 1); }
@@ -439,7 +472,7 @@ class RibbonPlanes {
     if (simd() == Simd::avx512) return width_ == 64 ? one_avx512<64>(d) : one_avx512<128>(d);
     if (simd() == Simd::avx2) return width_ == 64 ? one_avx2<64>(d) : one_avx2<128>(d);
 #endif
-    return width_ == 64 ? ribbon_detail::test_scalar<64>(probe<64>(d)) : ribbon_detail::test_scalar<128>(probe<128>(d));
+    return width_ == 64 ? one_scalar<64>(d) : one_scalar<128>(d);
   }
   void may_contain(std::span<const Digest> keys, std::uint8_t* out) const noexcept {
 #if NAYSAY_X86
@@ -496,7 +529,7 @@ class RibbonPlanes {
       const std::uint64_t first = slot / 64, last = (slot + slots - 1) / 64;
       const bool is_rich = s < rich_;
       if (is_rich != (first < rich_blocks_) || is_rich != (last < rich_blocks_)) return refuse();
-      if (poor_ + (last + 1) * planes_ + (rich_blocks_ != 0) > words_.size()) return refuse();
+      if (poor_ + words_for_bits(slot + slots + 1) * planes_ + (rich_blocks_ != 0) > words_.size()) return refuse();
     }
     return Ok{};
   }
@@ -543,16 +576,24 @@ class RibbonPlanes {
     return p;
   }
 
-  // Arithmetic and one read of the table.
-  template <unsigned w>
+  unsigned most_planes() const noexcept { return planes_ + (rich_blocks_ != 0); }
+  bool has_eight_planes() const noexcept { return planes_ == 8 && rich_blocks_ == 0; }  // a cache line, in every block
+
+  // Arithmetic and one read of the table. Requires eight_planes == has_eight_planes() or eight_planes == false.
+  template <unsigned w, bool eight_planes = false>
   [[gnu::always_inline]] RibbonProbe probe(Digest d) const noexcept {
     const auto [shard, key] = SplitBoth{}(d, shards_);
     const auto [begin, slots, seed] = entry(shard);
     const Equation<w> e = ribbon_equation<w>(key, seed, slots);
     const std::uint64_t slot = begin + e.start, q = slot >> 6;
+    if constexpr (eight_planes) return probe_of(words_.data() + q * 8, e, slot, 8);
     const bool is_rich = q < rich_blocks_;
     const std::uint64_t planes = planes_ + is_rich;
     return probe_of(words_.data() + q * planes + (is_rich ? 0 : poor_), e, slot, static_cast<std::uint32_t>(planes));
+  }
+  template <unsigned w>
+  [[gnu::noinline]] bool one_scalar(Digest d) const noexcept {
+    return ribbon_detail::test_scalar<w>(probe<w>(d));
   }
 
 #if NAYSAY_X86
@@ -564,6 +605,7 @@ class RibbonPlanes {
   template <unsigned w>
   NAYSAY_TARGET(NAYSAY_AVX512)
   bool one_avx512(Digest d) const noexcept {
+    if (has_eight_planes()) return ribbon_detail::wrong512<w>(probe<w, true>(d), 0, 8, 0xff) == 0;
     return ribbon_detail::test_avx512<w>(probe<w>(d));
   }
 #endif
@@ -610,7 +652,7 @@ class RibbonPlanes {
     for (unsigned i = 0; i < 8; ++i) out.entries[i] = load_u64(table_.data() + out.shard[i]);
   }
   // Then the equation and the place.
-  template <unsigned w>
+  template <unsigned w, bool eight_planes>
   [[gnu::always_inline]] NAYSAY_TARGET(NAYSAY_AVX512)
   void probe_eight(const Digest* keys, ribbon_detail::EightProbes<w>& out) const noexcept {
     using namespace ribbon_detail;
@@ -627,17 +669,32 @@ class RibbonPlanes {
     const Lanes start = least(most(at, kZero + pile) - pile, last);
     const Lanes slot = multiply32(load(out.shard), kZero + step_) + off + start, q = slot >> 6;
 
-    const auto is_rich = (Lanes)(q < kZero + rich_blocks_);  // all ones or none
-    const Lanes planes = planes_ - is_rich;
-    const Lanes block =
-        reinterpret_cast<std::uintptr_t>(words_.data()) + 8 * (multiply32(q, planes) + (poor_ & ~is_rich));
-    store(out.block, block);
-    store(out.last, (slot & 63) != kZero ? block + planes * (w / 8) : block);
-    store(out.planes, planes);
+    const Lanes words = kZero + reinterpret_cast<std::uintptr_t>(words_.data());
+    if constexpr (eight_planes) {
+      store(out.block, words + (q << 6));
+    } else {
+      const auto is_rich = (Lanes)(q < kZero + rich_blocks_);  // all ones or none
+      const Lanes planes = planes_ - is_rich;
+      const Lanes block = words + 8 * (multiply32(q, planes) + (poor_ & ~is_rich));
+      const std::uint64_t last_eight = (most_planes() - 1) / 8 * 8;
+      store(out.block, block);
+      store(out.planes, planes);
+      store(out.end, block + planes * (w / 8 + 8) - 8);
+      store(out.tail, planes > kZero + last_eight ? block : block - 8 * last_eight);
+    }
     store(out.bits, sum >> 16);
     store(out.shift, slot);
     store(out.coefficients[0], h | 1);
     if constexpr (w == 128) store(out.coefficients[1], remix(h + 0xe7037ed1a0b428dbu));
+  }
+  template <unsigned w, bool eight_planes>
+  [[gnu::always_inline]] NAYSAY_TARGET(NAYSAY_AVX512)
+  void fetch_eight(const ribbon_detail::EightProbes<w>& eight) const noexcept {
+    const unsigned words = (eight_planes ? 8 : planes_) * (w / 64 + 1);
+    for (unsigned i = 0; i < 8; ++i) {
+      for (unsigned at = 0; at < words; at += kCacheLine / 8) __builtin_prefetch(eight.block[i] + at);
+      if constexpr (!eight_planes) __builtin_prefetch(eight.end[i]);
+    }
   }
 
   // As ask(), eight probes at a time, in a ring: one group is split, the one before it probed and fetched, and the one
@@ -645,8 +702,7 @@ class RibbonPlanes {
   template <unsigned w>
   NAYSAY_TARGET(NAYSAY_AVX512)
   void ask_avx512(std::span<const Digest> keys, std::uint8_t* out) const noexcept {
-    const unsigned most = planes_ + (rich_blocks_ != 0);
-    most == 8 && rich_blocks_ == 0 ? ask_eights<w, true>(keys, out) : ask_eights<w, false>(keys, out);
+    has_eight_planes() ? ask_eights<w, true>(keys, out) : ask_eights<w, false>(keys, out);
     for (std::size_t i = keys.size() / 8 * 8; i < keys.size(); ++i) out[i] = one_avx512<w>(keys[i]);
   }
   template <unsigned w, bool eight_planes>
@@ -654,25 +710,23 @@ class RibbonPlanes {
   void ask_eights(std::span<const Digest> keys, std::uint8_t* out) const noexcept {
     std::array<ribbon_detail::EightProbes<w>, kEights + 1> ring;
     const std::size_t eights = keys.size() / 8;
-    const unsigned most = planes_ + (rich_blocks_ != 0);
+    const unsigned most = most_planes();
     for (std::size_t i = 0; i < eights + 1 + kEights; ++i) {
       if (i > kEights) {
         const auto& eight = ring[i % (kEights + 1)];
-        std::uint64_t wrong = eight.template wrong<eight_planes>(0, _bzhi_u32(0xff, most));
-        for (unsigned first = 8; !eight_planes && first < most; first += 8)
-          wrong |= eight.template wrong<false>(first, _bzhi_u32(0xff, most - first));
+        std::uint64_t wrong = 0;
+        if constexpr (eight_planes)
+          wrong = eight.wrong();
+        else
+          for (unsigned first = 0; first < most; first += 8) wrong |= eight.wrong(first, most);
         const __m128i yes = _mm_cmpeq_epi8(_mm_cvtsi64_si128(static_cast<long long>(wrong)), _mm_setzero_si128());
         _mm_storel_epi64(reinterpret_cast<__m128i*>(out + 8 * (i - 1 - kEights)), _mm_and_si128(yes, _mm_set1_epi8(1)));
       }
       if (i < eights) split_eight<w>(keys.data() + 8 * i, ring[i % (kEights + 1)]);
       if (i > 0 && i <= eights) {
         auto& eight = ring[(i - 1) % (kEights + 1)];
-        probe_eight<w>(keys.data() + 8 * (i - 1), eight);
-        for (unsigned j = 0; j < 8; ++j) {
-          __builtin_prefetch(eight.block[j]);
-          if constexpr (w == 128) __builtin_prefetch(eight.block[j] + eight.planes[j]);
-          __builtin_prefetch(eight.last[j]);
-        }
+        probe_eight<w, eight_planes>(keys.data() + 8 * (i - 1), eight);
+        fetch_eight<w, eight_planes>(eight);
       }
     }
   }

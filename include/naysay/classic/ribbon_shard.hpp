@@ -27,7 +27,7 @@ class RibbonShard {
  public:
   explicit RibbonShard(const RibbonPlanes::Place& place)
       : at_{place.slot % 64, place.slots, 0, place.planes, 0},
-        blocks_(words_for_bits(at_.slot + at_.slots) * place.planes) {}
+        blocks_(words_for_bits(at_.slot + at_.slots + 1) * place.planes) {}
 
   // Tries seeds from `first` on, around the clock, until one works. False if none does. What is in `others` (and not in
   // keys) is refused by plane 0; it needs as many slots as a key does.
@@ -85,8 +85,7 @@ class RibbonShard {
     const std::uint64_t slot = at_.slot + e.start;
     const auto mask = e.coefficients.shifted(slot % 64);
     const std::uint64_t* word = blocks_.data() + slot / 64 * at_.planes + plane;
-    const std::size_t last = slot % 64 != 0 ? at_.planes * std::size_t{w / 64} : 0;
-    std::uint64_t product = (word[0] & mask[0]) ^ (word[last] & mask[w / 64]);
+    std::uint64_t product = (word[0] & mask[0]) ^ (word[at_.planes * std::size_t{w / 64}] & mask[w / 64]);
     if constexpr (w == 128) product ^= word[at_.planes] & mask[1];
     return (static_cast<std::uint32_t>(__builtin_parityll(product)) ^ (e.bits >> plane) ^ 1) & 1;
   }
@@ -96,11 +95,13 @@ class RibbonShard {
   unsigned planes() const noexcept { return at_.planes; }
   std::uint32_t seed() const noexcept { return at_.seed; }
   unsigned tries() const noexcept { return tries_; }
-  std::span<const std::uint64_t> blocks() const noexcept { return blocks_; }
+  std::span<const std::uint64_t> blocks() const noexcept {
+    return std::span(blocks_).first(words_for_bits(at_.slot + at_.slots) * at_.planes);
+  }
 
  private:
   RibbonPlanes::Place at_;  // inside blocks_
-  std::vector<std::uint64_t> blocks_;
+  std::vector<std::uint64_t> blocks_;  // and, as in RibbonPlanes, the block of the slot behind the last
   Band<w> band_;
   unsigned tries_ = 0;
 };
