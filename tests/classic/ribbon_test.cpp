@@ -102,6 +102,51 @@ TEST(Ribbon, TakesAMillionCopiesOfOneKey) {
   EXPECT_TRUE(f.may_contain(digest(5)));
 }
 
+TEST(Ribbon, AnswersTheSameWithEveryInstructionSetWhereAllShardsHaveEightPlanes) {
+  const auto keys = numbers(0, 40'000), questions = numbers(39'000, 4003);
+  for (unsigned width : {64u, 128u}) {
+    const double budget = RibbonSizes(width, RibbonFit::quick).bits_per_key(8) - 0.03;
+    const Ribbon f = must_build({.keys = keys}, {.bits_per_key = budget, .width = width});
+    ASSERT_EQ(f.expected_fpr(), std::exp2(-8)) << width;
+    for (const Digest& d : keys) ASSERT_TRUE(f.may_contain(d)) << width;
+    std::vector<std::uint8_t> plain(questions.size()), one(questions.size()), batch(questions.size());
+    for (Simd level : {Simd::scalar, Simd::avx2, Simd::avx512}) {
+      ScopedSimd lower(level);
+      f.may_contain(questions, batch.data());
+      for (std::size_t i = 0; i < questions.size(); ++i) one[i] = f.may_contain(questions[i]);
+      if (level == Simd::scalar) plain = one;
+      ASSERT_EQ(one, plain) << "simd level " << static_cast<int>(level) << ", " << width;
+      ASSERT_EQ(batch, plain) << "simd level " << static_cast<int>(level) << ", " << width;
+    }
+  }
+}
+
+TEST(RibbonPlanes, LeavesEightPlanesForAllRatherThanNineForAFew) {
+  const std::vector<std::uint32_t> sizes(1000, 2048);
+  const double words = 1000 * 2048 / 64, fields = static_cast<double>(bits_of_fields(RibbonPlanes{}));
+  // For so many rich shards, and 8 words to spare for each of the cache line, the last block and the last vector.
+  const auto fit = [&](unsigned planes, double rich) {
+    const double bits =
+        fields + static_cast<double>(RibbonPlanes::table_bits(1000)) + 64 * (words * planes + 32 * rich + 24);
+    return RibbonPlanes::fit(sizes, bits, 0, 0);
+  };
+  EXPECT_EQ(fit(8, 0), (RibbonPlanes::Mix{8, 0}));
+  EXPECT_EQ(fit(8, 15), (RibbonPlanes::Mix{8, 0}));
+  EXPECT_EQ(fit(8, 16), (RibbonPlanes::Mix{8, 16}));
+  EXPECT_EQ(fit(7, 15), (RibbonPlanes::Mix{7, 15}));
+  EXPECT_EQ(fit(9, 1), (RibbonPlanes::Mix{9, 1}));
+}
+
+TEST(RibbonPlanes, HoldsTheBlockBehindAWindowThatBeginsTheLastBlock) {
+  for (std::uint32_t slots : {127u, 128u, 129u}) {
+    const RibbonPlanes planes(64, {8, 0}, std::vector<std::uint32_t>{slots});
+    const std::uint64_t words =
+        (bits_of_fields(planes) - bits_of_fields(RibbonPlanes{}) - RibbonPlanes::table_bits(1)) / 64;
+    EXPECT_EQ(words, slots == 127 ? 16u : 24u) << slots;  // slot 64 may begin a window, so slot 128 is read
+    EXPECT_TRUE(planes.validate("planes"));
+  }
+}
+
 TEST(RibbonPlanes, FindsEveryShardByItsTable) {
   for (std::uint64_t shards : {1, 2, 13, 14, 15, 28, 100}) {
     std::vector<std::uint32_t> sizes(shards);

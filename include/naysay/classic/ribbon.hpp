@@ -10,7 +10,8 @@
 //
 // Budgets and rates are any real numbers: a part of the shards has one plane more than the rest.
 //
-// Promises   never denies a key it was built from; uses the whole budget, up to one shard's plane.
+// Promises   never denies a key it was built from; uses the whole budget, up to one shard's plane, or up to 1/64 of a
+//            plane where that leaves eight planes for all.
 // Does not   take keys later, or forget them.
 // Cost       build: one elimination a key, shards on any number of threads, under 3 bytes a key beside the digests.
 //            query: w / 64 + 1 neighbouring blocks of 8 * planes bytes.

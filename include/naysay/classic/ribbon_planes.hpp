@@ -1,15 +1,15 @@
 // RibbonPlanes: the solved shards of a ribbon, and the question. Plain and taught ribbons share it.
 //
-//   hi * shards --> shard, rest     shard --table--> first slot, slots, seed     lo, rest, seed --> start, w
-//   coefficients,
-//                                                                                                    bits
+//   hi * shards --> shard, rest     shard --table--> first slot, slots, seed     lo, rest, seed --> start,
+//                                                                                w coefficients, bits
 //   block           0                 1                 2
 //           +-----+-----+---  +-----+-----+---  +-----+-----+---    64 slots of plane 0, the same 64 of plane 1, ...
 //   start --------> 0110|   |   1101|     |       |     |     |     "maybe" if in every plane j the parity of
 //             plane 0  1  2     0     1     2                       (coefficients AND window) is bit j
 //
 // All planes of a key lie side by side, so a query reads w / 64 + 1 neighbouring blocks and answers all planes at
-// once: eight in one AVX-512 vector, with a vector popcount.
+// once: eight in one AVX-512 vector, with a vector popcount. Where all shards have eight, a block is a cache line, and
+// the loops that know this take two thirds of the time; so few shards that could have nine are left with eight.
 //
 // Fractions of a bit: the first `rich` shards have planes + 1 planes, the others have `planes` of them. Shards follow
 // each other without gaps, only the first poor shard starts a new block, and at a cache line: 8 planes fill one. Block
@@ -165,11 +165,11 @@ inline bool test_avx2(const RibbonProbe& p) noexcept {
   return wrong == 0;
 }
 
-// Windows AND coefficients, eight side by side: an odd number of ones in a lane is a bit of the answer. The windows begin
-// `shift` slots (modulo 64) behind the w / 64 + 1 blocks whose words are words(0), words(1) ...
+// Windows AND coefficients, eight side by side: an odd number of ones in a lane is a bit of the answer. The windows
+// begin `shift` slots (modulo 64) behind the w / 64 + 1 blocks whose words are words(0), words(1) ...
 template <unsigned w, class Words>
-[[gnu::always_inline]] NAYSAY_TARGET(NAYSAY_AVX512)
-inline __m512i products512(Words words, __m512i shift, __m512i near, __m512i far) noexcept {
+[[gnu::always_inline]] NAYSAY_TARGET(NAYSAY_AVX512) inline __m512i
+    products512(Words words, __m512i shift, __m512i near, __m512i far) noexcept {
   const __m512i second = words(1), window = _mm512_shrdv_epi64(words(0), second, shift);
   if constexpr (w == 64) return _mm512_and_si512(window, near);
   const __m512i rest = _mm512_shrdv_epi64(second, words(w / 64), shift);
@@ -184,13 +184,13 @@ NAYSAY_TARGET(NAYSAY_AVX512) inline __m512i everywhere(std::uint64_t x) noexcept
 
 // Bit j: whether plane first + j says no.
 template <unsigned w>
-[[gnu::always_inline]] NAYSAY_TARGET(NAYSAY_AVX512)
-inline std::uint32_t wrong512(const RibbonProbe& p, unsigned first, std::size_t planes, std::uint32_t lanes) noexcept {
+[[gnu::always_inline]] NAYSAY_TARGET(NAYSAY_AVX512) inline std::uint32_t
+    wrong512(const RibbonProbe& p, unsigned first, std::size_t planes, std::uint32_t lanes) noexcept {
   const auto words = [&](unsigned k) __attribute__((always_inline, target(NAYSAY_AVX512))) {
     return _mm512_maskz_loadu_epi64(static_cast<__mmask8>(lanes), p.block + first + k * planes);
   };
-  const std::uint32_t odd = odd512(products512<w>(words, everywhere(p.shift), everywhere(p.coefficients[0]),
-                                                  everywhere(p.coefficients[1])));
+  const std::uint32_t odd =
+      odd512(products512<w>(words, everywhere(p.shift), everywhere(p.coefficients[0]), everywhere(p.coefficients[1])));
   return (odd ^ (p.bits >> first)) & lanes;
 }
 template <unsigned w>
@@ -252,17 +252,16 @@ struct alignas(64) EightProbes {
   // Only if not all keys have eight planes.
   std::uint64_t planes[8];
   const std::uint64_t* end[8];   // the last word of the window
-  const std::uint64_t* tail[8];  // block, for the last planes of the richest: a key that has none of them reads its first
-                                 // planes in their place, since those have been fetched
+  const std::uint64_t* tail[8];  // block, for the last planes of the richest: a key that has none of them reads its
+                                 // first planes in their place, since those have been fetched
 
   // Byte i is 0 if no plane says no to key i. Requires eight planes for every key.
-  [[gnu::always_inline]] NAYSAY_TARGET(NAYSAY_AVX512)
-  std::uint64_t wrong() const noexcept {
+  [[gnu::always_inline]] NAYSAY_TARGET(NAYSAY_AVX512) std::uint64_t wrong() const noexcept {
     return odd([&](unsigned i) { return block[i]; }, [](unsigned) { return 8; }, 0xff) ^ low_bytes(load(bits));
   }
   // The same of the planes from `first` on, up to eight of them, where the richest key has `most` planes in all.
-  [[gnu::always_inline]] NAYSAY_TARGET(NAYSAY_AVX512)
-  std::uint64_t wrong(unsigned first, unsigned most) const noexcept {
+  [[gnu::always_inline]] NAYSAY_TARGET(NAYSAY_AVX512) std::uint64_t
+      wrong(unsigned first, unsigned most) const noexcept {
     if (most == first + 1) return wrong_in(first);
     const auto& from = most <= first + 8 ? tail : block;
     const auto at = [&](unsigned i) { return from[i] + first; };
@@ -278,8 +277,7 @@ struct alignas(64) EightProbes {
   static constexpr Lanes one_each = {1, 1, 1, 1, 1, 1, 1, 1};
 
   // Of one plane, where the lanes are the keys.
-  [[gnu::always_inline]] NAYSAY_TARGET(NAYSAY_AVX512)
-  std::uint64_t wrong_in(unsigned plane) const noexcept {
+  [[gnu::always_inline]] NAYSAY_TARGET(NAYSAY_AVX512) std::uint64_t wrong_in(unsigned plane) const noexcept {
     const auto words = [&](unsigned k) __attribute__((always_inline, target(NAYSAY_AVX512))) {
       const auto word = [&](unsigned i) { return tail[i][plane + k * planes[i]]; };
       return (__m512i)Lanes{word(0), word(1), word(2), word(3), word(4), word(5), word(6), word(7)};
@@ -293,8 +291,8 @@ struct alignas(64) EightProbes {
   }
   // Parities of the windows that begin in the blocks at(i) of planes_of(i) planes.
   template <class At, class PlanesOf>
-  [[gnu::always_inline]] NAYSAY_TARGET(NAYSAY_AVX512)
-  std::uint64_t odd(At at, PlanesOf planes_of, __mmask8 lanes) const noexcept {
+  [[gnu::always_inline]] NAYSAY_TARGET(NAYSAY_AVX512) std::uint64_t
+      odd(At at, PlanesOf planes_of, __mmask8 lanes) const noexcept {
     const auto one = [&](unsigned i) __attribute__((always_inline, target(NAYSAY_AVX512)))->__mmask16 {
       const auto words = [&](unsigned k) __attribute__((always_inline, target(NAYSAY_AVX512))) {
         return _mm512_maskz_loadu_epi64(lanes, at(i) + k * planes_of(i));
@@ -393,8 +391,8 @@ class RibbonPlanes {
   }
 
   // The whole budget; and in a small filter, where whole windows and blocks cost more than that, as many planes as the
-  // budget would buy in a large one, as long as they fit into `fixed` bits more. But eight planes for all, which are asked
-  // faster (has_eight_planes()), rather than nine for less than 1 / kFew of the shards.
+  // budget would buy in a large one, as long as they fit into `fixed` bits more. But eight planes for all, which are
+  // asked faster (has_eight_planes()), rather than nine for less than 1 / kFew of the shards.
   static Mix fit(std::span<const std::uint32_t> sizes, double bits, double fixed, double planes) {
     const Mix most = std::max(fit(sizes, bits), std::min(mix_of(planes, sizes.size()), fit(sizes, bits + fixed)));
     return most.planes == 8 && most.rich < divide_up(sizes.size(), kFew) ? Mix{8, 0} : most;
@@ -422,8 +420,8 @@ class RibbonPlanes {
       }
       table_.at_mut(s + 1) = static_cast<std::uint32_t>((end - (s + 1) * step_) << 8);
     }
-    // The block of slot `end` is there too: a window that begins its block reads the next one. And a vector reads a plane
-    // more than a poor shard has.
+    // The block of slot `end` is there too: a window that begins its block reads the next one. And a vector reads a
+    // plane more than a poor shard has.
     poor_ = poor_words(rich_blocks_);
     words_ = Array<std::uint64_t>(poor_ + words_for_bits(end + 1) * planes_ + (rich_ != 0));
   }
@@ -537,7 +535,7 @@ class RibbonPlanes {
  private:
   static constexpr std::uint64_t kMaxShards = 0xffffffff;
   static constexpr std::int64_t kMaxOff = (1 << 23) - 1;
-  static constexpr std::size_t kEights = 3;  // groups of eight windows in flight
+  static constexpr std::size_t kEights = 7;  // groups of eight windows in flight; 3 took 1.18 times as long at 10 MB
   static constexpr std::size_t kChunk = 16;  // twice as many windows in flight as a core can have misses open
 
   static std::uint32_t step_of(std::span<const std::uint32_t> sizes) noexcept {
@@ -606,6 +604,10 @@ class RibbonPlanes {
   NAYSAY_TARGET(NAYSAY_AVX512)
   bool one_avx512(Digest d) const noexcept {
     if (has_eight_planes()) return ribbon_detail::wrong512<w>(probe<w, true>(d), 0, 8, 0xff) == 0;
+    return one_of_any_avx512<w>(d);
+  }
+  template <unsigned w>
+  [[gnu::noinline]] NAYSAY_TARGET(NAYSAY_AVX512) bool one_of_any_avx512(Digest d) const noexcept {
     return ribbon_detail::test_avx512<w>(probe<w>(d));
   }
 #endif
@@ -640,8 +642,8 @@ class RibbonPlanes {
   // reads of entry(); one by one, since a gather instruction takes several times as long on machines that mend a leak
   // of it.
   template <unsigned w>
-  [[gnu::always_inline]] NAYSAY_TARGET(NAYSAY_AVX512)
-  void split_eight(const Digest* keys, ribbon_detail::EightProbes<w>& out) const noexcept {
+  [[gnu::always_inline]] NAYSAY_TARGET(NAYSAY_AVX512) void split_eight(
+      const Digest* keys, ribbon_detail::EightProbes<w>& out) const noexcept {
     using namespace ribbon_detail;
     const __m512i some = _mm512_loadu_si512(keys), more = _mm512_loadu_si512(keys + 4);
     const auto hi = (Lanes)_mm512_permutex2var_epi64(some, _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15), more);
@@ -653,8 +655,8 @@ class RibbonPlanes {
   }
   // Then the equation and the place.
   template <unsigned w, bool eight_planes>
-  [[gnu::always_inline]] NAYSAY_TARGET(NAYSAY_AVX512)
-  void probe_eight(const Digest* keys, ribbon_detail::EightProbes<w>& out) const noexcept {
+  [[gnu::always_inline]] NAYSAY_TARGET(NAYSAY_AVX512) void probe_eight(
+      const Digest* keys, ribbon_detail::EightProbes<w>& out) const noexcept {
     using namespace ribbon_detail;
     constexpr Lanes kZero = {};
     const __m512i some = _mm512_loadu_si512(keys), more = _mm512_loadu_si512(keys + 4);
@@ -688,12 +690,14 @@ class RibbonPlanes {
     if constexpr (w == 128) store(out.coefficients[1], remix(h + 0xe7037ed1a0b428dbu));
   }
   template <unsigned w, bool eight_planes>
-  [[gnu::always_inline]] NAYSAY_TARGET(NAYSAY_AVX512)
-  void fetch_eight(const ribbon_detail::EightProbes<w>& eight) const noexcept {
+  [[gnu::always_inline]] NAYSAY_TARGET(NAYSAY_AVX512) void fetch_eight(
+      const ribbon_detail::EightProbes<w>& eight) const noexcept {
+    // To the second level: into the first, batches took 1.25 times as long at 10 and 100 MB, and no less at 1 MB.
+    constexpr int kSecond = 2;
     const unsigned words = (eight_planes ? 8 : planes_) * (w / 64 + 1);
     for (unsigned i = 0; i < 8; ++i) {
-      for (unsigned at = 0; at < words; at += kCacheLine / 8) __builtin_prefetch(eight.block[i] + at);
-      if constexpr (!eight_planes) __builtin_prefetch(eight.end[i]);
+      for (unsigned at = 0; at < words; at += kCacheLine / 8) __builtin_prefetch(eight.block[i] + at, 0, kSecond);
+      if constexpr (!eight_planes) __builtin_prefetch(eight.end[i], 0, kSecond);
     }
   }
 

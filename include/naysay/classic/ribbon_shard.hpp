@@ -100,7 +100,7 @@ class RibbonShard {
   }
 
  private:
-  RibbonPlanes::Place at_;  // inside blocks_
+  RibbonPlanes::Place at_;             // inside blocks_
   std::vector<std::uint64_t> blocks_;  // and, as in RibbonPlanes, the block of the slot behind the last
   Band<w> band_;
   unsigned tries_ = 0;
