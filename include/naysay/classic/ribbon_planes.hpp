@@ -692,7 +692,7 @@ class RibbonPlanes {
   template <unsigned w, bool eight_planes>
   [[gnu::always_inline]] NAYSAY_TARGET(NAYSAY_AVX512) void fetch_eight(
       const ribbon_detail::EightProbes<w>& eight) const noexcept {
-    // To the second level: into the first, batches took 1.25 times as long at 10 and 100 MB, and no less at 1 MB.
+    // To the second level: into the first, batches took 1.2 times as long at 10 and 100 MB, and no less at 1 MB.
     constexpr int kSecond = 2;
     const unsigned words = (eight_planes ? 8 : planes_) * (w / 64 + 1);
     for (unsigned i = 0; i < 8; ++i) {
