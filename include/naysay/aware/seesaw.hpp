@@ -491,7 +491,7 @@ class BasicSeesaw {
     for (; left > 0; --left) c.add_to(row, c.read(c.position(walk.next())));
     if (row.missing() != 0) return false;
     if (row.leaning() == 0) return true;
-    if (row.all_lean(k_) && !extra_in_use(c, d)) return false;
+    if (row.all_lean(k_) && !extra_in_use<C>(d)) return false;
     const HashModulator::Entry entry = modulator_.at(modulator_.position(d));
     if (entry.count == 0) return false;
     const std::uint32_t backup = c.read(c.position(d, k_ + entry.index));
@@ -500,33 +500,34 @@ class BasicSeesaw {
     return (leans ? in_if_leaning : in_if_not) != 0;
   }
 
-  // Without a modulator: every counter as it comes.
+  // Without a modulator: every counter as it comes. Whether a query is about a key is a coin toss, so there is no branch on it
+  // before kGroup counters are read, and up to kGroup functions none at all: what remains is the rare case that all lean.
   template <class C>
   [[gnu::always_inline]] bool all_in_use(const C c, Digest d) const noexcept {
     HashWalk walk(d);
     std::uint32_t lean = c.negative();
-    const auto in_use = [&] {
+    std::uint32_t used = c.max() + 1;  // the bit to which count + max carries if the count is not 0
+    const auto ask = [&] {
       const std::uint32_t v = c.read(c.position(walk.next()));
       lean &= v;
-      return c.count(v) != 0;
+      used &= c.count(v) + c.max();
     };
     std::uint32_t left = k_;
-    if (left >= kLead) {
-      bool all = true;
-      for (std::uint32_t i = 0; i < kLead; ++i) all &= in_use();
-      if (!all) return false;
-      left -= kLead;
+    if (left >= kGroup) {
+      for (std::uint32_t i = 0; i < kGroup; ++i) ask();
+      left -= kGroup;
+      if (left > 0 && used == 0) return false;
     }
-    for (; left > 0; --left)
-      if (!in_use()) return false;
-    if (lean == 0) return true;
-    for (left = extra_; left > 0; --left)
-      if (!in_use()) return false;
-    return true;
+    for (; left > 0; --left) ask();
+    if ((used & lean) != 0) [[unlikely]]
+      return extra_in_use<C>(d);
+    return used != 0;
   }
 
+  // Not inlined: few come here, and the short way has more registers without it.
   template <class C>
-  bool extra_in_use(const C& c, Digest d) const noexcept {
+  [[gnu::noinline]] bool extra_in_use(Digest d) const noexcept {
+    const C c = as<C>();
     for (std::uint32_t i = 0; i < extra_; ++i)
       if (c.count(c.read(c.position(d, k_ + backups_ + i))) == 0) return false;
     return true;

@@ -224,6 +224,14 @@ inline constexpr double kFills[] = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9,
 
 inline constexpr unsigned kExtras[] = {0, 4, 8, 16};  // to choose from, each about twice the one before
 
+// Keys that look like a negative, because all of their counters lean, take time, and strangers pay for the counters that they
+// fill. A plan keeps them under this part of all keys, unless the weighted rate were more than kWorth times as high for it.
+// 1/32 is where a query takes as long as in a counting Bloom filter (sscf-fig13).
+inline constexpr double kLookalikes = 1.0 / 32, kWorth = 4;
+// Of plans with nearly the same weighted rate the one that errs least on what is encoded, the costliest negatives: its rate
+// on these counts once more so many times.
+inline constexpr double kStress = 4;
+
 inline Shape shape_of(const Question& q, unsigned k, unsigned extra, double alpha, double negatives) noexcept {
   return {(1 - alpha) * q.bits / (q.counter_bits + q.mark_bits), alpha * q.bits / q.cell_bits, negatives, k, q.backups, extra};
 }
@@ -233,8 +241,9 @@ inline double weighted_fpr(const Question& q, const Shape& s, const CostPoint& p
   return weighted_fpr(known_fpr(q.query, state, s.k, s.extra), stranger_fpr(q.query, state, s.k, s.extra), point.share, q.stranger_share);
 }
 
-// The shape with the smallest weighted rate when full, among those that no fill makes worse than a counting Bloom filter
-// of the same bits; that filter itself if there is none and may_encode_nothing; else the smallest rate when full.
+// The shape with the smallest weighted rate when full (but see kLookalikes, kStress), among those that no fill makes worse
+// than a counting Bloom filter of the same bits; that filter itself if there is none and may_encode_nothing; else the
+// smallest rate when full.
 inline Plan plan(const Question& q) {
   const double plain_counters = q.bits / q.counter_bits;
   const unsigned plain_k = std::min(q.max_k, q.k != 0 ? q.k : bloom_best_k(plain_counters / std::max(q.keys, 1.0)));
@@ -244,10 +253,11 @@ inline Plan plan(const Question& q) {
       return weighted_fpr(q, s, point, fill * q.keys) <= plain(fill * q.keys);
     });
   };
-  Plan best{{plain_counters, 0, 0, plain_k, q.backups, 0}, plain(q.keys)};
-  if (q.curve.empty()) return best;
+  const Plan unmarked{{plain_counters, 0, 0, plain_k, q.backups, 0}, plain(q.keys)};
+  if (q.curve.empty()) return unmarked;
 
-  const auto search = [&](bool bounded) {
+  // A plan with a rate of 2 if none is allowed.
+  const auto search = [&](double lookalikes, bool bounded) {
     // alpha in 256ths: 1/16 apart at first, then halved down; counts an octave apart at first.
     constexpr unsigned kUnit = 256, kStep = 16, kMost = 128;
     const auto size = static_cast<std::ptrdiff_t>(q.curve.size());
@@ -256,19 +266,23 @@ inline Plan plan(const Question& q) {
                                              : q.query == SeesawQuery::exact_path ? std::span(kExtras)
                                                                                   : std::span(kExtras).first(1);
     const unsigned low_k = q.k != 0 ? q.k : 1, high_k = q.k != 0 ? q.k : std::min(q.max_k, plain_k + 2);
+    Plan best{{}, 2};
+    double least = 1 + kStress + 1;
     for (unsigned k = low_k; k <= high_k; ++k)
       for (const unsigned extra : extras) {
-        double here = 2;  // of this k and extra: the coarse points of a better shape may lie above the best so far
+        double here = least + 1;  // of this k and extra: the coarse points of a better shape may lie above the best so far
         std::ptrdiff_t at = -1;
         unsigned part = 0;
         const auto look = [&](std::ptrdiff_t i, unsigned a) {
           const double alpha = q.alpha >= 0 ? q.alpha : static_cast<double>(a) / kUnit;
           const CostPoint& point = q.curve[static_cast<std::size_t>(i)];
           const Shape s = shape_of(q, k, extra, alpha, static_cast<double>(point.count));
+          if (power(leaning_share(s), k) > lookalikes) return;
           const double rate = weighted_fpr(q, s, point, q.keys);
-          if (rate >= here || (bounded && !holds(s, point))) return;
-          here = rate, at = i, part = a;
-          if (rate < best.wfpr) best = {s, rate};
+          const double stressed = rate + kStress * known_fpr(q.query, of_shape(s, q.keys), k, extra);
+          if (stressed >= here || (bounded && !holds(s, point))) return;
+          here = stressed, at = i, part = a;
+          if (stressed < least) least = stressed, best = {s, rate};
         };
         for (std::ptrdiff_t i = size - 1; i >= 0; i -= kPerOctave)
           for (unsigned a = 0; a <= kMost; a = a == 1 ? kStep : a < kStep ? a + 1 : a + kStep) look(i, a);
@@ -280,11 +294,12 @@ inline Plan plan(const Question& q) {
             for (const unsigned b : {std::max(centre, a) - a, centre, centre + a}) look(j, b);
         }
       }
+    return best;
   };
-  if (!q.may_encode_nothing) best.wfpr = 2;
-  search(true);
-  if (!q.may_encode_nothing && best.wfpr > 1) search(false);
-  return best;
+  const Plan few = search(kLookalikes, true), any = search(1, true);
+  const Plan best = few.wfpr <= kWorth * any.wfpr ? few : any;
+  if (q.may_encode_nothing) return best.wfpr < unmarked.wfpr ? best : unmarked;
+  return best.wfpr <= 1 ? best : search(1, false);
 }
 
 }  // namespace rates::seesaw
