@@ -1,10 +1,13 @@
-// Samples: keys, strangers and costs for tests, from fixed seeds, and the verdict on a measured rate.
+// Samples: keys, strangers and costs for tests, from fixed seeds, filters built of them, and the verdict on a measured rate.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <utility>
 #include <vector>
 
 #include "naysay/core/filter.hpp"
@@ -34,6 +37,24 @@ inline std::vector<float> zipf_costs(double exponent, std::uint64_t count) {
   std::vector<float> costs(count);
   for (std::uint64_t i = 0; i < count; ++i) costs[i] = static_cast<float>(std::pow(static_cast<double>(i + 1), -exponent));
   return costs;
+}
+
+// Ends the test program if there is no such filter.
+template <class F>
+F must_build(const Workload& w, const typename F::Params& p) {
+  auto f = F::build(w, p);
+  EXPECT_TRUE(f) << f.error().message;
+  if (!f) std::abort();
+  return std::move(*f);
+}
+
+// What a file would hold of it.
+template <class F>
+std::vector<std::byte> bytes_of(const F& f) {
+  std::vector<std::byte> out;
+  FieldWriter write(out);
+  F::fields(f, write);
+  return out;
 }
 
 // Both sides: 5 standard deviations plus the model error that the filter admits.

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <numeric>
 
 #include "sample.hpp"
@@ -11,23 +10,9 @@
 namespace naysay {
 namespace {
 
+using sample::bytes_of;
+using sample::must_build;
 using sample::numbers;
-
-template <class F>
-std::vector<std::byte> bytes_of(const F& f) {
-  std::vector<std::byte> out;
-  FieldWriter write(out);
-  F::fields(f, write);
-  return out;
-}
-
-template <class F>
-F must_build(const Workload& w, const typename F::Params& p) {
-  auto f = F::build(w, p);
-  EXPECT_TRUE(f) << f.error().message;
-  if (!f) std::abort();
-  return std::move(*f);
-}
 
 // bits_per_key that leaves `base` bits a key beside a guard of `entries`.
 double bits_for(double base, std::uint64_t entries, std::uint64_t keys) {

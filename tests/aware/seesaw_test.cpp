@@ -11,6 +11,8 @@
 namespace naysay {
 namespace {
 
+using sample::bytes_of;
+using sample::must_build;
 using sample::numbers;
 using sample::rate_matches;
 
@@ -18,22 +20,6 @@ std::vector<float> zipf(std::uint64_t n) {
   std::vector<float> costs(n);
   for (std::uint64_t i = 0; i < n; ++i) costs[i] = 1.0f / static_cast<float>(i + 1);
   return costs;
-}
-
-template <class F>
-std::vector<std::byte> bytes_of(const F& f) {
-  std::vector<std::byte> out;
-  FieldWriter write(out);
-  F::fields(f, write);
-  return out;
-}
-
-template <class F>
-F must_build(const Workload& w, const typename F::Params& p) {
-  auto f = F::build(w, p);
-  EXPECT_TRUE(f) << f.error().message;
-  if (!f) std::abort();
-  return std::move(*f);
 }
 
 template <class F>

@@ -7,14 +7,8 @@
 namespace naysay {
 namespace {
 
+using sample::bytes_of;
 using sample::numbers;
-
-std::vector<std::byte> bytes_of(const VariableHash& f) {
-  std::vector<std::byte> out;
-  FieldWriter writer(out);
-  VariableHash::fields(f, writer);
-  return out;
-}
 
 TEST(CudaDevice, GivesTheBytesOfTheCpu) {
   if (cuda::devices() == 0) GTEST_SKIP() << "there is no CUDA device";

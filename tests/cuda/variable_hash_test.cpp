@@ -9,14 +9,8 @@
 namespace naysay {
 namespace {
 
+using sample::bytes_of;
 using sample::numbers;
-
-std::vector<std::byte> bytes_of(const VariableHash& f) {
-  std::vector<std::byte> out;
-  FieldWriter writer(out);
-  VariableHash::fields(f, writer);
-  return out;
-}
 
 // The kernels themselves, on the CPU.
 int runs = 0;
