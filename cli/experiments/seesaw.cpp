@@ -26,6 +26,7 @@ std::vector<Param> as_in_the_paper(const char* bits = nullptr, std::vector<Param
 std::vector<Series> contestants() {
   return {{"SSCF as in the paper", "seesaw", as_in_the_paper()},
           {"seesaw", "seesaw"},
+          {"seesaw, all encoded", "seesaw", {{"encode", "100 %"}}},
           {"counting-bloom", "counting-bloom"},
           {"weighted-counting-bloom", "weighted-counting-bloom"},
           {"SF as in the paper", "stacked-counting-bloom", {{"known", "0.05"}}},

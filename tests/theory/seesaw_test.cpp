@@ -122,22 +122,37 @@ TEST(SeesawTheory, PlansWithinOnePercentOfAFullScan) {
       const auto curve = theory::cost_curve(costs, costs.size());
       const theory::Question q{.bits = bits * kN, .keys = kN, .curve = curve, .stranger_share = 0.01};
       const theory::Plan plan = theory::plan(q);
+      const theory::CostPoint planned{0, theory::cost_share(costs, static_cast<std::uint64_t>(plan.shape.negatives), 100'000)};
+      const double most_lookalikes = theory::lookalikes(plan.shape) <= theory::kLookalikes ? theory::kLookalikes : 1;
       const double counters = bits / q.counter_bits;
       const unsigned plain_k = rates::bloom_best_k(counters);
-      double best = rates::bloom(counters, plain_k);
+      double best = 5;
       for (unsigned k = 1; k <= plain_k + 2; ++k)
         for (unsigned extra : theory::kExtras)
           for (std::size_t i = 0; i < curve.size(); i += 2)
             for (unsigned a = 0; a <= 128; a += 3) {
               const auto s = theory::shape_of(q, k, extra, a / 256.0, static_cast<double>(curve[i].count));
-              if (theory::weighted_fpr(q, s, curve[i], kN) >= best) continue;
+              if (theory::lookalikes(s) > most_lookalikes || theory::stressed_fpr(q, s, curve[i]) >= best) continue;
               bool holds = true;
               for (double fill : theory::kFills)
                 holds = holds && theory::weighted_fpr(q, s, curve[i], fill * kN) <= rates::bloom(counters / fill, plain_k);
-              if (holds) best = theory::weighted_fpr(q, s, curve[i], kN);
+              if (holds) best = theory::stressed_fpr(q, s, curve[i]);
             }
-      EXPECT_LE(plan.wfpr, best * 1.01) << skew << " " << bits;
+      EXPECT_LE(theory::stressed_fpr(q, plan.shape, planned), best * 1.01) << skew << " " << bits;
     }
+}
+
+TEST(SeesawTheory, PlansForFewLookalikesUnlessTheyAreWorthIt) {
+  constexpr std::uint64_t kN = 100'000;
+  const auto planned = [&](double skew, double bits) {
+    const auto costs = zipf(kN, skew);
+    const auto curve = theory::cost_curve(costs, costs.size());
+    return theory::plan({.bits = bits * kN, .keys = kN, .curve = curve, .stranger_share = 0.01}).shape;
+  };
+  for (double bits : {14.0, 20.0, 24.0, 28.0, 36.0, 48.0}) EXPECT_LE(theory::lookalikes(planned(1, bits)), theory::kLookalikes) << bits;
+  // With equal costs every negative that is left out costs as much as any other.
+  EXPECT_GT(theory::lookalikes(planned(0, 20)), theory::kLookalikes);
+  EXPECT_EQ(planned(0, 20).negatives, kN);
 }
 
 TEST(SeesawTheory, NeverPlansWorseThanACountingBloomFilterAtAnyFillFromATenth) {

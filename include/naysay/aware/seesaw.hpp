@@ -13,10 +13,13 @@
 //
 // A key that meets nothing but leaning counters looks like one of those negatives, so it takes `extra` functions more.
 // Few keys do; but all encoded negatives have that look, and a query asks the further counters of them too. That is what
-// makes it pay to encode many: with it the optimiser encodes all negatives where without it it stops at a fifth (on
-// 1.49 M keys, 1.44 M negatives, Zipf 1.0, 28 bits a key). Then most keys conflict, a modulator is full and earns less
-// than its space: alpha = 0 leaves it out, no key steps aside, and insert and query are those of a counting Bloom filter
-// until all k counters of a key lean. The optimiser chooses that wherever strangers count.
+// makes it pay to encode many. Then most keys conflict, a modulator is full and earns less than its space: alpha = 0 leaves
+// it out, no key steps aside, and insert and query are those of a counting Bloom filter until all k counters of a key lean.
+// The optimiser chooses that wherever strangers count.
+//
+// The more negatives are encoded, the more keys look like one, and what these take strangers pay for. So the optimiser keeps
+// such keys few (kLookalikes in theory/seesaw.hpp) and, where costs are skewed, leaves the cheapest negatives out. `encode` =
+// all of them errs less by cost and more on strangers and on the costliest (both are series of sscf-fig11).
 //
 // Three invariants make insert, query and erase agree:
 //   (I1) a negative bit changes only while its counter is 0;
@@ -35,7 +38,7 @@
 //   alpha              share of the space that the modulator takes
 //   adaptive bit       pending: a negative told of later, waiting for the counter to become 0 (AdaSeesaw only)
 //
-// The parameters that are 0 are chosen (theory/seesaw.hpp): the smallest expected weighted rate for the bytes, the keys
+// The parameters that are 0 are chosen (theory/seesaw.hpp): a small expected weighted rate for the bytes, the keys
 // and the costs, but never above a counting Bloom filter of the same bytes, from a tenth of the keys on. If no negative
 // is worth encoding, the counters have no negative bit and this *is* a counting Bloom filter.
 //
@@ -49,6 +52,8 @@
 // Does not   survive the erasure of a key that was never inserted but which the filter takes for one: that lowers
 //            counters of other keys, and one of those may then be denied. Erase only what you inserted.
 //            A counter (15) or cell (7) that is full stays so for ever, because nobody knows how many keys it stands for.
+//            Spare strangers: a counter is wider by its negative bit, so there are fewer of them, and more strangers are accepted
+//            than by a counting Bloom filter of the same bytes (sscf-fig11 has both).
 //            AdaSeesaw::adapt seldom helps at once: a counter that keys use starts to lean when the last of them leaves.
 // Cost       insert and erase: k counters read and written, for a conflicting key one cell and one or two counters more,
 //            `extra` more if all lean. query: at most k + extra + 2 reads, the first counter at 0 ends it.
@@ -210,7 +215,7 @@ class BasicSeesaw {
  private:
   static constexpr std::uint32_t kMaxK = 32;            // 2^-32 at the best k; paths live on the stack
   static constexpr std::uint32_t kMaxExtra = 32;
-  static constexpr std::uint32_t kGroup = 4, kLead = 3;
+  static constexpr std::uint32_t kGroup = 4;
   static constexpr std::uint32_t kMaxCounterBits = 16;  // beyond, no counter ever fills
   static constexpr unsigned kMarkBits = Adaptive ? 2 : 1;
   static constexpr double kUntoldAlpha = 0.10;          // section 4.2: the paper's optimum at its defaults

@@ -224,12 +224,14 @@ inline constexpr double kFills[] = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9,
 
 inline constexpr unsigned kExtras[] = {0, 4, 8, 16};  // to choose from, each about twice the one before
 
-// Keys that look like a negative, because all of their counters lean, take time, and strangers pay for the counters that they
-// fill. A plan keeps them under this part of all keys, unless the weighted rate were more than kWorth times as high for it.
-// 1/32 is where a query takes as long as in a counting Bloom filter (sscf-fig13).
-inline constexpr double kLookalikes = 1.0 / 32, kWorth = 4;
-// Of plans with nearly the same weighted rate the one that errs least on what is encoded, the costliest negatives: its rate
-// on these counts once more so many times.
+// Keys that look like a negative, because all of their counters lean, take `extra` steps more: time, and counters that
+// strangers then find in use. A plan has at most this part of such keys, unless the weighted rate were more than kWorth times
+// as high for it. With 1/32 a query takes no longer than in a counting Bloom filter (bench sscf-fig13), and the rate on the
+// costliest negatives is below a fifth of the paper's at 3.5 MiB (tests).
+inline constexpr double kLookalikes = 1.0 / 32;
+inline constexpr double kWorth = 4;  // costs of Zipf 1.0 lose less at every size; equal costs lose more, and keep all encoded
+// Of plans with nearly the same weighted rate the one that errs least on the encoded negatives, the costliest: their rate
+// counts so many times more.
 inline constexpr double kStress = 4;
 
 inline Shape shape_of(const Question& q, unsigned k, unsigned extra, double alpha, double negatives) noexcept {
@@ -241,9 +243,14 @@ inline double weighted_fpr(const Question& q, const Shape& s, const CostPoint& p
   return weighted_fpr(known_fpr(q.query, state, s.k, s.extra), stranger_fpr(q.query, state, s.k, s.extra), point.share, q.stranger_share);
 }
 
-// The shape with the smallest weighted rate when full (but see kLookalikes, kStress), among those that no fill makes worse
-// than a counting Bloom filter of the same bits; that filter itself if there is none and may_encode_nothing; else the
-// smallest rate when full.
+// What a plan makes small.
+inline double stressed_fpr(const Question& q, const Shape& s, const CostPoint& point) noexcept {
+  return weighted_fpr(q, s, point, q.keys) + kStress * known_fpr(q.query, of_shape(s, q.keys), s.k, s.extra);
+}
+inline double lookalikes(const Shape& s) noexcept { return power(leaning_share(s), s.k); }
+
+// The shape with the smallest stressed rate when full and few lookalikes, among those that no fill makes worse than a counting
+// Bloom filter of the same bits; that filter itself if there is none and may_encode_nothing; else the smallest rate when full.
 inline Plan plan(const Question& q) {
   const double plain_counters = q.bits / q.counter_bits;
   const unsigned plain_k = std::min(q.max_k, q.k != 0 ? q.k : bloom_best_k(plain_counters / std::max(q.keys, 1.0)));
@@ -257,8 +264,8 @@ inline Plan plan(const Question& q) {
   if (q.curve.empty()) return unmarked;
 
   // A plan with a rate of 2 if none is allowed.
-  const auto search = [&](double lookalikes, bool bounded) {
-    // alpha in 256ths: 1/16 apart at first, then halved down; counts an octave apart at first.
+  const auto search = [&](double most_lookalikes, bool bounded) {
+    // alpha in 256ths: 1/16 apart at first, then halved down; counts half an octave apart at first.
     constexpr unsigned kUnit = 256, kStep = 16, kMost = 128;
     const auto size = static_cast<std::ptrdiff_t>(q.curve.size());
     const auto asked = static_cast<unsigned>(std::max(q.extra, 0));
@@ -267,7 +274,7 @@ inline Plan plan(const Question& q) {
                                                                                   : std::span(kExtras).first(1);
     const unsigned low_k = q.k != 0 ? q.k : 1, high_k = q.k != 0 ? q.k : std::min(q.max_k, plain_k + 2);
     Plan best{{}, 2};
-    double least = 1 + kStress + 1;
+    double least = 2 + kStress;  // more than any
     for (unsigned k = low_k; k <= high_k; ++k)
       for (const unsigned extra : extras) {
         double here = least + 1;  // of this k and extra: the coarse points of a better shape may lie above the best so far
@@ -277,14 +284,13 @@ inline Plan plan(const Question& q) {
           const double alpha = q.alpha >= 0 ? q.alpha : static_cast<double>(a) / kUnit;
           const CostPoint& point = q.curve[static_cast<std::size_t>(i)];
           const Shape s = shape_of(q, k, extra, alpha, static_cast<double>(point.count));
-          if (power(leaning_share(s), k) > lookalikes) return;
-          const double rate = weighted_fpr(q, s, point, q.keys);
-          const double stressed = rate + kStress * known_fpr(q.query, of_shape(s, q.keys), k, extra);
-          if (stressed >= here || (bounded && !holds(s, point))) return;
-          here = stressed, at = i, part = a;
-          if (stressed < least) least = stressed, best = {s, rate};
+          if (lookalikes(s) > most_lookalikes) return;
+          const double rate = stressed_fpr(q, s, point);
+          if (rate >= here || (bounded && !holds(s, point))) return;
+          here = rate, at = i, part = a;
+          if (rate < least) least = rate, best = {s, weighted_fpr(q, s, point, q.keys)};
         };
-        for (std::ptrdiff_t i = size - 1; i >= 0; i -= kPerOctave)
+        for (std::ptrdiff_t i = size - 1; i >= 0; i -= kPerOctave / 2)
           for (unsigned a = 0; a <= kMost; a = a == 1 ? kStep : a < kStep ? a + 1 : a + kStep) look(i, a);
         if (at < 0) continue;
         for (unsigned a = kStep / 2, i = kPerOctave / 2; a > 0; a /= 2, i = std::max(1u, i / 2)) {
