@@ -138,6 +138,8 @@ TEST(Seesaw, IsAsItWasBeforeTheFirstKeyOnceAllAreErased) {
     auto p = crowded<Seesaw>(extra);
     p.counter_bits = 8, p.modulator_bits = 12;  // wide enough that none is ever full
     forgets<Seesaw>(p);
+    p.alpha = 0;
+    forgets<Seesaw>(p);
   }
   forgets<Seesaw>({.bits_per_key = 80, .k = 3, .alpha = 0.5, .encode = 100, .extra = 8});  // the usual widths
   forgets<Seesaw>({.bits_per_key = 80, .k = 3, .alpha = 0, .encode = 100, .extra = 8});
