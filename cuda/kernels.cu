@@ -58,7 +58,8 @@ bool copy_up(void* to, const void* from, std::size_t bytes, unsigned threads) {
       char* stage = pinned.data() + (2 * me + turn % 2) * kChunk;
       if (turn >= 2) fine = cudaEventSynchronize(taken[turn % 2]) == cudaSuccess;
       std::memcpy(stage, static_cast<const char*>(from) + at, size);
-      fine = fine && cudaMemcpyAsync(static_cast<char*>(to) + at, stage, size, cudaMemcpyHostToDevice, stream) == cudaSuccess;
+      fine = fine &&
+             cudaMemcpyAsync(static_cast<char*>(to) + at, stage, size, cudaMemcpyHostToDevice, stream) == cudaSuccess;
       fine = fine && cudaEventRecord(taken[turn % 2], stream) == cudaSuccess;
     }
     fine = cudaStreamSynchronize(stream) == cudaSuccess && fine;
@@ -84,7 +85,9 @@ int count_devices() noexcept {
 }
 
 Answer run_job(const DeviceJob& job) noexcept {
-  return run(job, [&](Digest* to, const Digest* from, std::uint64_t count) { return copy_up(to, from, count * sizeof(Digest), job.threads); });
+  return run(job, [&](Digest* to, const Digest* from, std::uint64_t count) {
+    return copy_up(to, from, count * sizeof(Digest), job.threads);
+  });
 }
 
 }  // namespace naysay::cuda

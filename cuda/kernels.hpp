@@ -34,13 +34,14 @@ constexpr unsigned kWarps = 8;          // of a search block
 constexpr unsigned kScanThreads = 256;
 
 __global__ void count_regions(const Digest* keys, std::uint64_t n, std::uint64_t regions, unsigned long long* count) {
-  for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < n; i += std::uint64_t{gridDim.x} * blockDim.x)
+  for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < n;
+       i += std::uint64_t{gridDim.x} * blockDim.x)
     atomicAdd(&count[__umul64hi(keys[i].hi, regions)], 1ull);
 }
 
 // start[i] = fill[i] = the sum of the counts before i; start[regions] = all. One block. `largest` becomes the largest count.
-__global__ void scan(const unsigned long long* count, std::uint64_t regions, unsigned long long* start, unsigned long long* fill,
-                     unsigned long long* largest) {
+__global__ void scan(const unsigned long long* count, std::uint64_t regions, unsigned long long* start,
+                     unsigned long long* fill, unsigned long long* largest) {
   __shared__ unsigned long long sums[kScanThreads];
   const std::uint64_t chunk = (regions + kScanThreads - 1) / kScanThreads;
   const std::uint64_t first = threadIdx.x * chunk, end = first + chunk, last = end < regions ? end : regions;
@@ -61,8 +62,10 @@ __global__ void scan(const unsigned long long* count, std::uint64_t regions, uns
   }
 }
 
-__global__ void scatter(const Digest* keys, std::uint64_t n, std::uint64_t seed, std::uint64_t regions, unsigned long long* fill, std::uint64_t* xs) {
-  for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < n; i += std::uint64_t{gridDim.x} * blockDim.x)
+__global__ void scatter(const Digest* keys, std::uint64_t n, std::uint64_t seed, std::uint64_t regions,
+                        unsigned long long* fill, std::uint64_t* xs) {
+  for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < n;
+       i += std::uint64_t{gridDim.x} * blockDim.x)
     xs[atomicAdd(&fill[__umul64hi(keys[i].hi, regions)], 1ull)] = keys[i].lo + seed;
 }
 
@@ -78,8 +81,9 @@ __device__ __forceinline__ void add(unsigned& sum, unsigned& carry, unsigned b, 
 }
 
 struct alignas(16) Tile {
-  unsigned sent[kTile * 2 * kChildren];  // of a key, a half of a, and a child: the values of a that send the key there if far is 0
-  uint2 far[kTile][2];                   // the two words from which the bits b, b + 1, b + 2 come for b < 32 and b >= 32
+  unsigned sent[kTile * 2 *
+                kChildren];  // of a key, a half of a, and a child: the values of a that send the key there if far is 0
+  uint2 far[kTile][2];       // the two words from which the bits b, b + 1, b + 2 come for b < 32 and b >= 32
 };
 
 // What a thread's 32 functions send to each child, of key `row` / 16.
@@ -91,22 +95,24 @@ __device__ __forceinline__ void children_of(const Tile& tile, unsigned row, unsi
 }
 
 // The same for two keys, added to ones.
-__device__ __forceinline__ void add_two(const Tile& tile, unsigned row, unsigned b, unsigned planes, unsigned* ones, unsigned* two) {
+__device__ __forceinline__ void add_two(const Tile& tile, unsigned row, unsigned b, unsigned planes, unsigned* ones,
+                                        unsigned* two) {
   unsigned x[kChildren], y[kChildren];
   children_of(tile, row, b, planes, x);
   children_of(tile, row + 2 * kChildren, b, planes, y);
 #pragma unroll
   for (unsigned c = 0; c < kChildren; ++c) add(ones[c], two[c], x[c], y[c]);
 }
-__device__ __forceinline__ void add_four(const Tile& tile, unsigned row, unsigned b, unsigned planes, unsigned* ones, unsigned* twos, unsigned* four) {
+__device__ __forceinline__ void add_four(const Tile& tile, unsigned row, unsigned b, unsigned planes, unsigned* ones,
+                                         unsigned* twos, unsigned* four) {
   unsigned x[kChildren], y[kChildren];
   add_two(tile, row, b, planes, ones, x);
   add_two(tile, row + 4 * kChildren, b, planes, ones, y);
 #pragma unroll
   for (unsigned c = 0; c < kChildren; ++c) add(twos[c], four[c], x[c], y[c]);
 }
-__device__ __forceinline__ void add_eight(const Tile& tile, unsigned row, unsigned b, unsigned planes, unsigned* ones, unsigned* twos, unsigned* fours,
-                                          unsigned* eight) {
+__device__ __forceinline__ void add_eight(const Tile& tile, unsigned row, unsigned b, unsigned planes, unsigned* ones,
+                                          unsigned* twos, unsigned* fours, unsigned* eight) {
   unsigned x[kChildren], y[kChildren];
   add_four(tile, row, b, planes, ones, twos, x);
   add_four(tile, row + 8 * kChildren, b, planes, ones, twos, y);
@@ -134,9 +140,10 @@ __device__ __forceinline__ unsigned at_most(const unsigned (*counts)[kChildren],
 // Finds the function of every node, and moves its keys to where its children's keys lie together. Requires that no node
 // of at most 2^16 - 1 keys has more than 2^kBits - kRound. `largest` becomes the largest child.
 template <unsigned kBits>
-__global__ void __launch_bounds__(kThreads) spread(const unsigned long long* start, const std::uint64_t* xs, std::uint64_t* moved,
-                                                   unsigned long long* child_start, std::uint16_t* numbers, unsigned log, unsigned tries_log,
-                                                   unsigned long long* largest) {
+__global__ void __launch_bounds__(kThreads)
+    spread(const unsigned long long* start, const std::uint64_t* xs, std::uint64_t* moved,
+           unsigned long long* child_start, std::uint16_t* numbers, unsigned log, unsigned tries_log,
+           unsigned long long* largest) {
   __shared__ Tile tile;
   __shared__ unsigned long long best;  // maximum, squares, number
   __shared__ unsigned long long filled[kChildren];
@@ -153,7 +160,8 @@ __global__ void __launch_bounds__(kThreads) spread(const unsigned long long* sta
     const std::uint64_t fewest_squares = (children - full) * few * few + full * least * least;
     const unsigned pads = (kRound - static_cast<unsigned>(n % kRound)) % kRound;
     for (unsigned c = 0; c < cs; ++c) {
-      if (best != ~0ull && (best >> 16 & kAll) == fewest_squares) break;  // the same for all: best is read between barriers
+      if (best != ~0ull && (best >> 16 & kAll) == fewest_squares)
+        break;  // the same for all: best is read between barriers
       unsigned counts[kBits][kChildren];
 #pragma unroll
       for (unsigned p = 0; p < kBits; ++p)
@@ -170,12 +178,17 @@ __global__ void __launch_bounds__(kThreads) spread(const unsigned long long* sta
             far = w.b;
 #pragma unroll
             for (unsigned p = 0; p < family::kChildLog; ++p)
-              near[p] = p < log ? static_cast<unsigned>(((w.a >> p) ^ (std::uint64_t{0} - (w.c >> (c + p) & 1))) >> (32 * half)) : 0;
+              near[p] =
+                  p < log
+                      ? static_cast<unsigned>(((w.a >> p) ^ (std::uint64_t{0} - (w.c >> (c + p) & 1))) >> (32 * half))
+                      : 0;
           }
-          tile.far[key][half] = half ? make_uint2(static_cast<unsigned>(far >> 32), 0) : make_uint2(static_cast<unsigned>(far), static_cast<unsigned>(far >> 32));
+          tile.far[key][half] = half ? make_uint2(static_cast<unsigned>(far >> 32), 0)
+                                     : make_uint2(static_cast<unsigned>(far), static_cast<unsigned>(far >> 32));
 #pragma unroll
           for (unsigned i = 0; i < kChildren; ++i)
-            tile.sent[t * kChildren + i] = (i & 1 ? near[0] : ~near[0]) & (i & 2 ? near[1] : ~near[1]) & (i & 4 ? near[2] : ~near[2]);
+            tile.sent[t * kChildren + i] =
+                (i & 1 ? near[0] : ~near[0]) & (i & 2 ? near[1] : ~near[1]) & (i & 4 ? near[2] : ~near[2]);
         }
         __syncthreads();
         if (b < bs) {
@@ -222,7 +235,8 @@ __global__ void __launch_bounds__(kThreads) spread(const unsigned long long* sta
           for (unsigned p = 0; p < kBits; ++p) sent |= (counts[p][k] >> a & 1) << p;
           squares += static_cast<unsigned long long>(sent) * sent;
         }
-        atomicMin(&best, static_cast<unsigned long long>(limit) << 48 | squares << 16 | c << 12 | b << 6 | half << 5 | a);
+        atomicMin(&best,
+                  static_cast<unsigned long long>(limit) << 48 | squares << 16 | c << 12 | b << 6 | half << 5 | a);
       }
       __syncthreads();
     }
@@ -266,8 +280,9 @@ __device__ __forceinline__ unsigned long long row(const unsigned long long* of, 
   return __shfl_sync(kAll, i < 32 ? of[0] : of[1], i & 31);
 }
 
-__global__ void __launch_bounds__(kWarps * 32) search(const unsigned long long* start, const std::uint64_t* xs, std::uint64_t slots, std::uint64_t k,
-                                                      std::uint64_t extra, unsigned r, unsigned long long* functions, unsigned* repeated) {
+__global__ void __launch_bounds__(kWarps * 32)
+    search(const unsigned long long* start, const std::uint64_t* xs, std::uint64_t slots, std::uint64_t k,
+           std::uint64_t extra, unsigned r, unsigned long long* functions, unsigned* repeated) {
   const std::uint64_t slot = blockIdx.x * std::uint64_t{kWarps} + threadIdx.x / 32;
   if (slot >= slots) return;  // whole warps
   const unsigned lane = threadIdx.x & 31;
@@ -297,7 +312,10 @@ __global__ void __launch_bounds__(kWarps * 32) search(const unsigned long long* 
     const unsigned long long other = __shfl_sync(kAll, j < 32 ? x[0] : x[1], j & 31);
     if ((mine[0] && lane > j && x[0] == other) || (mine[1] && lane + 32 > j && x[1] == other)) *repeated = 1;
   }
-  const unsigned columns = r > family::kPickLog ? 1u << (r - family::kPickLog < family::kColumnLog ? r - family::kPickLog : family::kColumnLog) : 1;
+  const unsigned columns =
+      r > family::kPickLog
+          ? 1u << (r - family::kPickLog < family::kColumnLog ? r - family::kPickLog : family::kColumnLog)
+          : 1;
   for (unsigned q = 0; q < columns; ++q) {  // lane q keeps column q
     const unsigned long long all = ballot(word[0] >> q & 1, word[1] >> q & 1);
     if (lane == q) column = all;
@@ -305,14 +323,17 @@ __global__ void __launch_bounds__(kWarps * 32) search(const unsigned long long* 
   // to the reduced form, highest mask bit first
   int lead[2] = {-1, -1};
   for (int bit = static_cast<int>(masks) - 1; bit >= 0; --bit) {
-    const unsigned long long has = ballot(mine[0] && lead[0] < 0 && left[0] >> bit & 1, mine[1] && lead[1] < 0 && left[1] >> bit & 1);
+    const unsigned long long has =
+        ballot(mine[0] && lead[0] < 0 && left[0] >> bit & 1, mine[1] && lead[1] < 0 && left[1] >> bit & 1);
     if (has == 0) continue;
     const unsigned pivot = __ffsll(static_cast<long long>(has)) - 1;
     const unsigned long long pivot_left = row(left, pivot), pivot_keys = row(keys, pivot);
 #pragma unroll
     for (unsigned h = 0; h < 2; ++h) {
-      if (lane + 32 * h == pivot) lead[h] = bit;
-      else if (left[h] >> bit & 1) left[h] ^= pivot_left, keys[h] ^= pivot_keys;
+      if (lane + 32 * h == pivot)
+        lead[h] = bit;
+      else if (left[h] >> bit & 1)
+        left[h] ^= pivot_left, keys[h] ^= pivot_keys;
     }
   }
   const unsigned long long rests = ballot(mine[0] && lead[0] < 0, mine[1] && lead[1] < 0);
@@ -324,19 +345,23 @@ __global__ void __launch_bounds__(kWarps * 32) search(const unsigned long long* 
     unsigned alive = lane < columns ? allowed : 0;
     for (unsigned long long todo = rests; todo != 0; todo &= todo - 1) {
       const unsigned long long of = row(keys, __ffsll(static_cast<long long>(todo)) - 1);
-      const unsigned odd = __reduce_xor_sync(kAll, (of >> lane & 1 ? right0 : 0) ^ (of >> (lane + 32) & 1 ? right1 : 0));
+      const unsigned odd =
+          __reduce_xor_sync(kAll, (of >> lane & 1 ? right0 : 0) ^ (of >> (lane + 32) & 1 ? right1 : 0));
       alive &= ~odd ^ (0u - parity(of & column));
     }
     for (;;) {
       const unsigned who = __ballot_sync(kAll, alive != 0);
       if (who == 0) break;
       const unsigned q = __ffs(who) - 1, pick = __ffs(__shfl_sync(kAll, alive, q)) - 1;
-      const unsigned long long right = (ballot(right0 >> pick & 1, right1 >> pick & 1) & (n == 64 ? ~0ull : (1ull << n) - 1)) ^ __shfl_sync(kAll, column, q);
+      const unsigned long long right =
+          (ballot(right0 >> pick & 1, right1 >> pick & 1) & (n == 64 ? ~0ull : (1ull << n) - 1)) ^
+          __shfl_sync(kAll, column, q);
       unsigned long long bits = 0;
       if (lead[0] >= 0) bits |= static_cast<unsigned long long>(parity(keys[0] & right)) << lead[0];
       if (lead[1] >= 0) bits |= static_cast<unsigned long long>(parity(keys[1] & right)) << lead[1];
-      const unsigned long long mask = __reduce_or_sync(kAll, static_cast<unsigned>(bits)) |
-                                      static_cast<unsigned long long>(__reduce_or_sync(kAll, static_cast<unsigned>(bits >> 32))) << 32;
+      const unsigned long long mask =
+          __reduce_or_sync(kAll, static_cast<unsigned>(bits)) |
+          static_cast<unsigned long long>(__reduce_or_sync(kAll, static_cast<unsigned>(bits >> 32))) << 32;
       const unsigned long long number = mask << family::kPlaceLog | q << family::kPickLog | pick;
       if (number == 0) {  // taken for "accepts all": the next one
         if (lane == q) alive &= alive - 1;
@@ -394,9 +419,11 @@ class Session {
 };
 
 template <unsigned kBits>
-void launch_spread(std::uint64_t nodes, const unsigned long long* start, const std::uint64_t* xs, std::uint64_t* moved, unsigned long long* child_start,
-                   std::uint16_t* numbers, unsigned log, unsigned tries_log, unsigned long long* largest) {
-  launch(spread<kBits>, static_cast<unsigned>(nodes), kThreads, start, xs, moved, child_start, numbers, log, tries_log, largest);
+void launch_spread(std::uint64_t nodes, const unsigned long long* start, const std::uint64_t* xs, std::uint64_t* moved,
+                   unsigned long long* child_start, std::uint16_t* numbers, unsigned log, unsigned tries_log,
+                   unsigned long long* largest) {
+  launch(spread<kBits>, static_cast<unsigned>(nodes), kThreads, start, xs, moved, child_start, numbers, log, tries_log,
+         largest);
 }
 
 // upload(to, from, count) copies digests to the device.
@@ -430,7 +457,10 @@ Answer run(const DeviceJob& job, const Upload& upload) noexcept {
     s.check(cudaMemcpy(&most, largest, sizeof most, cudaMemcpyDeviceToHost));
     s.check(cudaMemset(largest, 0, sizeof *largest));
     if (!s.good() || nodes >= 1ull << 31) return Answer::failed;
-    const auto with = most <= (1u << 8) - kRound ? launch_spread<8> : most <= (1u << 10) - kRound ? launch_spread<10> : most <= (1u << 12) - kRound ? launch_spread<12> : launch_spread<17>;
+    const auto with = most <= (1u << 8) - kRound    ? launch_spread<8>
+                      : most <= (1u << 10) - kRound ? launch_spread<10>
+                      : most <= (1u << 12) - kRound ? launch_spread<12>
+                                                    : launch_spread<17>;
     with(nodes, start, xs, moved, child_start, numbers, job.log[level], job.tries_log[level], largest);
     s.check(cudaGetLastError());
     s.check(cudaMemcpy(job.spread[level], numbers, nodes * sizeof *numbers, cudaMemcpyDeviceToHost));
@@ -445,14 +475,16 @@ Answer run(const DeviceJob& job, const Upload& upload) noexcept {
   if (!s.good()) return Answer::failed;
   s.check(cudaMemset(functions, 0, job.function_words * sizeof *functions));
   // without a search it still runs, with no functions: it looks for repeated keys
-  launch(search, static_cast<unsigned>((nodes + kWarps - 1) / kWarps), kWarps * 32, static_cast<const unsigned long long*>(start), static_cast<const std::uint64_t*>(xs), nodes,
+  launch(search, static_cast<unsigned>((nodes + kWarps - 1) / kWarps), kWarps * 32,
+         static_cast<const unsigned long long*>(start), static_cast<const std::uint64_t*>(xs), nodes,
          job.search ? job.k : 0, job.search ? job.extra : 0, job.function_bits, functions, repeated);
   s.check(cudaGetLastError());
   unsigned found_repeated = 0;
   s.check(cudaMemcpy(&found_repeated, repeated, sizeof found_repeated, cudaMemcpyDeviceToHost));
   if (!s.good()) return Answer::failed;
   if (found_repeated) return Answer::repeated_keys;
-  if (job.search) s.check(cudaMemcpy(job.functions, functions, job.function_words * sizeof *functions, cudaMemcpyDeviceToHost));
+  if (job.search)
+    s.check(cudaMemcpy(job.functions, functions, job.function_words * sizeof *functions, cudaMemcpyDeviceToHost));
   return s.good() ? Answer::done : Answer::failed;
 }
 

@@ -13,7 +13,8 @@ namespace {
 using namespace naysay;
 
 constexpr std::uint64_t kStrangers = 4'000'000;
-constexpr std::uint64_t kCoreKeys = 1'000'000;  // where one core would take minutes, it builds so many of the keys, and its time is scaled up
+constexpr std::uint64_t kCoreKeys =
+    1'000'000;  // where one core would take minutes, it builds so many of the keys, and its time is scaled up
 
 std::vector<Digest> digests(std::uint64_t first, std::uint64_t count) {
   std::vector<Digest> out(count);
@@ -53,22 +54,25 @@ void table(std::uint64_t n, const std::vector<Digest>& strangers) {
                                    .sector_bits = spread_bits,
                                    .bucket_bits = spread_bits};
       double gpu = 0, again = 0, core = 0;
-      const VariableHash f = timed([&] { return cuda::build_variable_hash({.keys = keys, .threads = threads}, p); }, gpu);
+      const VariableHash f =
+          timed([&] { return cuda::build_variable_hash({.keys = keys, .threads = threads}, p); }, gpu);
       for (int i = 0; i < 4; ++i) {
         (void)timed([&] { return cuda::build_variable_hash({.keys = keys, .threads = threads}, p); }, again);
         gpu = std::min(gpu, again);
       }
       const auto part = std::span(keys).first(spread_bits > 12 ? std::min(n, kCoreKeys) : n);
       const VariableHash on_core = timed([&] { return VariableHash::build({.keys = part}, p); }, core);
-      const VariableHash on_gpu = timed([&] { return cuda::build_variable_hash({.keys = part, .threads = threads}, p); }, again);
+      const VariableHash on_gpu =
+          timed([&] { return cuda::build_variable_hash({.keys = part, .threads = threads}, p); }, again);
       core *= static_cast<double>(n) / static_cast<double>(part.size());
       std::vector<std::uint8_t> answers(strangers.size());
       f.may_contain(strangers, answers.data());
       const auto accepted = std::count(answers.begin(), answers.end(), 1);
-      std::printf("| %8llu | %2u | %2u | %7.4f | %7.2f | %4.0f | %6.3f | %6.4f %% | %5.3f %% | %s |\n", static_cast<unsigned long long>(n), keys_per_slot,
-                  spread_bits, gpu, core, core / gpu, static_cast<double>(f.size_bits()) / static_cast<double>(n),
-                  100.0 * static_cast<double>(accepted) / static_cast<double>(strangers.size()), 100 * f.share_not_found(),
-                  bytes_of(on_core) == bytes_of(on_gpu) ? "yes" : "NO");
+      std::printf("| %8llu | %2u | %2u | %7.4f | %7.2f | %4.0f | %6.3f | %6.4f %% | %5.3f %% | %s |\n",
+                  static_cast<unsigned long long>(n), keys_per_slot, spread_bits, gpu, core, core / gpu,
+                  static_cast<double>(f.size_bits()) / static_cast<double>(n),
+                  100.0 * static_cast<double>(accepted) / static_cast<double>(strangers.size()),
+                  100 * f.share_not_found(), bytes_of(on_core) == bytes_of(on_gpu) ? "yes" : "NO");
       std::fflush(stdout);
     }
 }

@@ -61,7 +61,8 @@ Result<Ok> check_workload(std::string_view who, const Workload& w) {
       return Error{Errc::invalid_argument, start + "cost " + std::to_string(i) + " is " + to_text(w.costs[i]) +
                                                "; it must be finite and 0 or more"};
   if (!(w.stranger_share >= 0 && w.stranger_share <= 1))
-    return Error{Errc::invalid_argument, start + "stranger_share is " + to_text(w.stranger_share) + "; it must be in [0, 1]"};
+    return Error{Errc::invalid_argument,
+                 start + "stranger_share is " + to_text(w.stranger_share) + "; it must be in [0, 1]"};
   return Ok{};
 }
 
@@ -73,8 +74,10 @@ Result<AnyFilter> AnyFilter::build(std::string_view filter, const Workload& work
   if (!type) return unknown_filter(filter);
   if (auto ok = check_workload(filter, workload); !ok) return ok.error();
   if (workload.source && type->claims.uses_negatives && !type->claims.streams_negatives)
-    return Error{Errc::invalid_argument,
-                 std::string(filter) + ": it holds all known negatives in memory; a filter that reads them piece by piece is taught-ribbon"};
+    return Error{
+        Errc::invalid_argument,
+        std::string(filter) +
+            ": it holds all known negatives in memory; a filter that reads them piece by piece is taught-ribbon"};
   auto model = type->build(type->name, workload, params);
   if (!model) return std::move(model).error();
   AnyFilter f;
@@ -136,13 +139,15 @@ Result<AnyFilter> AnyFilter::read(std::span<const std::byte> bytes, FieldReader:
   if (bytes.size() < sizeof h.magic || std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0)
     return Error{Errc::corrupt, "not a naysay file; it must begin with 'naysay'"};
   if (bytes.size() < sizeof h)
-    return Error{Errc::corrupt, "the header needs " + std::to_string(sizeof h) + " bytes; the file has " + std::to_string(bytes.size())};
+    return Error{Errc::corrupt, "the header needs " + std::to_string(sizeof h) + " bytes; the file has " +
+                                    std::to_string(bytes.size())};
   std::memcpy(&h, bytes.data(), sizeof h);
   if (h.version != kVersion)
-    return Error{Errc::unsupported, "the file has format version " + std::to_string(h.version) + "; this naysay reads version " +
-                                        std::to_string(kVersion)};
+    return Error{Errc::unsupported, "the file has format version " + std::to_string(h.version) +
+                                        "; this naysay reads version " + std::to_string(kVersion)};
   if (h.size != bytes.size())
-    return Error{Errc::corrupt, "the header says " + std::to_string(h.size) + " bytes; the file has " + std::to_string(bytes.size())};
+    return Error{Errc::corrupt,
+                 "the header says " + std::to_string(h.size) + " bytes; the file has " + std::to_string(bytes.size())};
   if (h.checksum != file_checksum(h, bytes))
     return Error{Errc::corrupt, "the checksum does not match; the file was changed or damaged after it was written"};
   if (h.reserved != 0 || h.reserved2 != 0)
@@ -193,12 +198,13 @@ std::vector<std::byte> AnyFilter::save_bare() const {
 Result<AnyFilter> AnyFilter::view_bare(std::span<const std::byte> bytes, const Hasher& hasher) {
   BareHeader h;
   if (bytes.size() < sizeof h)
-    return Error{Errc::corrupt, "the bare header needs " + std::to_string(sizeof h) + " bytes; " + std::to_string(bytes.size()) + " are left"};
+    return Error{Errc::corrupt, "the bare header needs " + std::to_string(sizeof h) + " bytes; " +
+                                    std::to_string(bytes.size()) + " are left"};
   std::memcpy(&h, bytes.data(), sizeof h);
   if (h.magic != kBareMagic) return Error{Errc::corrupt, "not a bare naysay payload; it must begin with 'ns'"};
   if (h.version != kVersion)
-    return Error{Errc::unsupported, "the payload has format version " + std::to_string(h.version) + "; this naysay reads version " +
-                                        std::to_string(kVersion)};
+    return Error{Errc::unsupported, "the payload has format version " + std::to_string(h.version) +
+                                        "; this naysay reads version " + std::to_string(kVersion)};
   FieldReader reader(bytes, sizeof h, 0, FieldReader::Arrays::borrow);
   auto f = read_fields(h.filter, reader, false);
   if (!f) return f;

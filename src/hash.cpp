@@ -44,8 +44,8 @@ struct SipState {
 Digest siphash(std::string_view key, SipKey secret) noexcept {
   // The four constants spell "somepseudorandomlygeneratedbytes"; 0xee and 0xdd mark the 128-bit variant
   // (Aumasson and Bernstein, 2012, and their reference vectors).
-  SipState s{secret.lo ^ 0x736f6d6570736575u, secret.hi ^ 0x646f72616e646f6du ^ 0xee,
-             secret.lo ^ 0x6c7967656e657261u, secret.hi ^ 0x7465646279746573u};
+  SipState s{secret.lo ^ 0x736f6d6570736575u, secret.hi ^ 0x646f72616e646f6du ^ 0xee, secret.lo ^ 0x6c7967656e657261u,
+             secret.hi ^ 0x7465646279746573u};
   std::size_t i = 0;
   for (; i + 8 <= key.size(); i += 8) {
     std::uint64_t word = 0;

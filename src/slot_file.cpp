@@ -68,7 +68,9 @@ std::uint64_t identity_of(const VariableHash& filter) {
   return visit.value();
 }
 
-Error os_error(const std::string& path, const char* what) { return {Errc::io, path + ": cannot " + what + ": " + std::strerror(errno)}; }
+Error os_error(const std::string& path, const char* what) {
+  return {Errc::io, path + ": cannot " + what + ": " + std::strerror(errno)};
+}
 
 // Where the parts begin, in bytes. Each slot has one word for its check.
 std::uint64_t body_at(std::uint64_t slots) { return sizeof(Header) + 8 * (slots + 1); }
@@ -146,7 +148,8 @@ Result<SlotFile> SlotFile::open(const std::string& path, const VariableHash& fil
   const auto handle = std::make_shared<Handle>();
   handle->fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (handle->fd < 0) return os_error(path, "open for reading and writing");
-  if (::flock(handle->fd, LOCK_EX | LOCK_NB) != 0) return os_error(path, "lock (two who append would overwrite each other)");
+  if (::flock(handle->fd, LOCK_EX | LOCK_NB) != 0)
+    return os_error(path, "lock (two who append would overwrite each other)");
   struct stat info {};
   if (::fstat(handle->fd, &info) != 0) return os_error(path, "stat");
   const auto size = static_cast<std::uint64_t>(info.st_size);
@@ -154,13 +157,17 @@ Result<SlotFile> SlotFile::open(const std::string& path, const VariableHash& fil
   if (size < sizeof h || ::pread(handle->fd, &h, sizeof h, 0) != static_cast<ssize_t>(sizeof h) || h.magic != kMagic)
     return Error{Errc::corrupt, path + ": not a key file of naysay; it must begin with 'nsykeys'"};
   if (h.version != kVersion)
-    return Error{Errc::unsupported, path + ": has format version " + std::to_string(h.version) + "; this naysay reads version " + std::to_string(kVersion)};
-  if (h.checksum != checksum_of(h, offsetof(Header, checksum), 0)) return Error{Errc::corrupt, path + ": the header's checksum does not match"};
+    return Error{Errc::unsupported, path + ": has format version " + std::to_string(h.version) +
+                                        "; this naysay reads version " + std::to_string(kVersion)};
+  if (h.checksum != checksum_of(h, offsetof(Header, checksum), 0))
+    return Error{Errc::corrupt, path + ": the header's checksum does not match"};
   if (h.identity != identity_of(filter) || h.slots != filter.slots())
-    return Error{Errc::invalid_argument, path + ": holds the keys of another filter; give the filter it was created with"};
+    return Error{Errc::invalid_argument,
+                 path + ": holds the keys of another filter; give the filter it was created with"};
   if (h.slots > size / 8 || h.keys > size / 8 || log_at(h.slots, h.keys) > size)
-    return Error{Errc::corrupt, path + ": " + std::to_string(h.keys) + " keys in " + std::to_string(h.slots) + " slots need " +
-                                    std::to_string(log_at(h.slots, h.keys)) + " bytes; the file has " + std::to_string(size)};
+    return Error{Errc::corrupt, path + ": " + std::to_string(h.keys) + " keys in " + std::to_string(h.slots) +
+                                    " slots need " + std::to_string(log_at(h.slots, h.keys)) + " bytes; the file has " +
+                                    std::to_string(size)};
   SlotFile f;
   f.log_start_ = log_at(h.slots, h.keys);
   handle->size = f.log_start_;
@@ -178,7 +185,8 @@ Result<SlotFile> SlotFile::open(const std::string& path, const VariableHash& fil
   const std::uint64_t room = std::min((size - f.log_start_) / kRecordBytes, kMaxRecords);
   for (Record r; f.records_ < room && f.read(f.records_, r) && r.slot < h.slots;)
     f.newest_[r.slot] = static_cast<std::uint32_t>(++f.records_);
-  if (f.size_bytes() != size && ::ftruncate(handle->fd, static_cast<off_t>(f.size_bytes())) != 0) return os_error(path, "cut off a torn record");
+  if (f.size_bytes() != size && ::ftruncate(handle->fd, static_cast<off_t>(f.size_bytes())) != 0)
+    return os_error(path, "cut off a torn record");
   return f;
 }
 
@@ -191,7 +199,9 @@ bool SlotFile::keys_of(std::uint64_t slot, std::span<const std::uint64_t>& xs) c
 
 bool SlotFile::read(std::uint64_t i, Record& r, std::uint64_t* before) const noexcept {
   Entry e;
-  if (::pread(handle_->fd, &e, sizeof e, static_cast<off_t>(log_start_ + i * kRecordBytes)) != static_cast<ssize_t>(sizeof e)) return false;
+  if (::pread(handle_->fd, &e, sizeof e, static_cast<off_t>(log_start_ + i * kRecordBytes)) !=
+      static_cast<ssize_t>(sizeof e))
+    return false;
   if (e.check != check_of(e, i, identity_)) return false;
   r = {e.slot, e.function, e.number, e.x};
   if (before) *before = e.before;
@@ -201,7 +211,8 @@ bool SlotFile::read(std::uint64_t i, Record& r, std::uint64_t* before) const noe
 std::uint64_t SlotFile::records_of(std::uint64_t slot, std::span<Record> out) const noexcept {
   std::uint64_t count = 0;
   Record r;
-  for (std::uint64_t next = newest_[slot], before = 0; next != 0 && read(next - 1, r, &before); next = before, ++count) {
+  for (std::uint64_t next = newest_[slot], before = 0; next != 0 && read(next - 1, r, &before);
+       next = before, ++count) {
     if (count < out.size()) out[count] = r;
     if (before >= next) break;  // a record's predecessor is older
   }

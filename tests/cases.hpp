@@ -33,9 +33,9 @@ inline auto filters_that(bool (*can)(const FilterType&)) {
 }  // namespace naysay
 
 // Runs the suite once for every filter of which `ability`, an expression over `filter`, is true.
-#define NAYSAY_FOR_FILTERS(suite, ability)                                                                              \
-  GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(suite);                                                                 \
-  INSTANTIATE_TEST_SUITE_P(                                                                                             \
-      Registry, suite,                                                                                                  \
-      ::naysay::cases::filters_that([]([[maybe_unused]] const ::naysay::FilterType& filter) -> bool { return ability; }), \
-      ::naysay::cases::name)
+#define NAYSAY_FOR_FILTERS(suite, ability)                                                                           \
+  GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(suite);                                                              \
+  INSTANTIATE_TEST_SUITE_P(Registry, suite,                                                                          \
+                           ::naysay::cases::filters_that(                                                            \
+                               []([[maybe_unused]] const ::naysay::FilterType& filter) -> bool { return ability; }), \
+                           ::naysay::cases::name)

@@ -35,7 +35,8 @@ class Words {
 // Costs 1 / rank^exponent, costliest first; digests are random, so their order says nothing.
 inline std::vector<float> zipf_costs(double exponent, std::uint64_t count) {
   std::vector<float> costs(count);
-  for (std::uint64_t i = 0; i < count; ++i) costs[i] = static_cast<float>(std::pow(static_cast<double>(i + 1), -exponent));
+  for (std::uint64_t i = 0; i < count; ++i)
+    costs[i] = static_cast<float>(std::pow(static_cast<double>(i + 1), -exponent));
   return costs;
 }
 
@@ -58,7 +59,8 @@ std::vector<std::byte> bytes_of(const F& f) {
 }
 
 // Both sides: 5 standard deviations plus the model error that the filter admits.
-inline ::testing::AssertionResult rate_matches(std::uint64_t hits, std::uint64_t asked, double expected, double model_error) {
+inline ::testing::AssertionResult rate_matches(std::uint64_t hits, std::uint64_t asked, double expected,
+                                               double model_error) {
   const double mean = expected * static_cast<double>(asked);
   const double allowed = 5 * std::sqrt(mean * (1 - expected)) + model_error * mean + 1;
   const double off = std::abs(static_cast<double>(hits) - mean);

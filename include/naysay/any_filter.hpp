@@ -64,10 +64,10 @@ struct FilterType {
   std::uint32_t id;
   Claims claims;
   bool dynamic, erasable, adaptive, warming, tunable, probed;
-  std::vector<Param> (*defaults)();                                            // every parameter, with its default
-  Result<Ok> (*check_params)(std::string_view who, std::span<const Param>);    // would build() understand them?
-  double (*bits_per_key)(double fpr);                                          // null unless tunable
-  std::vector<Param> (*params_for)(double fpr);                                // null unless tunable
+  std::vector<Param> (*defaults)();                                          // every parameter, with its default
+  Result<Ok> (*check_params)(std::string_view who, std::span<const Param>);  // would build() understand them?
+  double (*bits_per_key)(double fpr);                                        // null unless tunable
+  std::vector<Param> (*params_for)(double fpr);                              // null unless tunable
   Result<std::unique_ptr<erased::Model>> (*build)(std::string_view who, const Workload&, std::span<const Param>);
   // Reads what write_params (if with_params) and write_fields wrote, and validates it.
   Result<std::unique_ptr<erased::Model>> (*read)(FieldReader& from, bool with_params);

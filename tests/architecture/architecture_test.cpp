@@ -48,7 +48,8 @@ TEST(Architecture, RoomsIncludeOnlyTheRoomsTheyStandOn) {
   std::size_t checked = 0;
   for (const fs::path& file : sources({"include/naysay"})) {
     const std::string room = fs::relative(file.parent_path(), kRoot / "include/naysay").string();
-    ASSERT_TRUE(may_include.contains(room == "." ? "" : room)) << file << " stands in a room that the list does not know";
+    ASSERT_TRUE(may_include.contains(room == "." ? "" : room))
+        << file << " stands in a room that the list does not know";
     for (const std::string& line : lines_of(file)) {
       std::smatch match;
       if (!std::regex_search(line, match, include)) continue;
@@ -68,7 +69,8 @@ TEST(Architecture, NoFileIsCalledUtilCommonMiscOrHelpers) {
 }
 
 TEST(Architecture, SourcesAreAsciiAndTheLibraryNeverPrintsOrReadsTheEnvironment) {
-  const std::regex forbidden(R"(\b(printf|puts|std::cout|std::cerr|getenv|std::abort|std::exit|std::terminate)\b\s*[(<])");
+  const std::regex forbidden(
+      R"(\b(printf|puts|std::cout|std::cerr|getenv|std::abort|std::exit|std::terminate)\b\s*[(<])");
   for (const fs::path& file : sources({"include", "src", "cli", "tests"})) {
     const std::string room = fs::relative(file, kRoot).string();
     std::size_t number = 0;

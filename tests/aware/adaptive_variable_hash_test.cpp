@@ -21,10 +21,13 @@ using sample::numbers;
 
 class AdaptiveVariableHashTest : public ::testing::Test {
  protected:
-  AdaptiveVariableHashTest() : path_(::testing::TempDir() + "naysay_keys_" + std::to_string(::getpid()) + ::testing::UnitTest::GetInstance()->current_test_info()->name()) {}
+  AdaptiveVariableHashTest()
+      : path_(::testing::TempDir() + "naysay_keys_" + std::to_string(::getpid()) +
+              ::testing::UnitTest::GetInstance()->current_test_info()->name()) {}
   ~AdaptiveVariableHashTest() override { ::unlink(path_.c_str()); }
 
-  AdaptiveVariableHash must_create(const Workload& w, const VariableHash::Params& p = {.bits_per_key = 8, .effort = Effort::fast}) {
+  AdaptiveVariableHash must_create(const Workload& w,
+                                   const VariableHash::Params& p = {.bits_per_key = 8, .effort = Effort::fast}) {
     auto f = AdaptiveVariableHash::create(path_, w, p);
     EXPECT_TRUE(f) << f.error().message;
     if (!f) std::abort();
@@ -131,7 +134,9 @@ TEST_F(AdaptiveVariableHashTest, LosesNothingThatWasWrittenWhenItIsKilled) {
       auto f = AdaptiveVariableHash::open(path_, built);
       if (!f) ::_exit(1);
       for (std::uint32_t i = 0; i < strangers.size(); ++i)
-        if (f->may_contain(strangers[i]) && f->adapt(strangers[i], 1) && ::write(pipe_ends[1], &i, sizeof i) != sizeof i) ::_exit(2);
+        if (f->may_contain(strangers[i]) && f->adapt(strangers[i], 1) &&
+            ::write(pipe_ends[1], &i, sizeof i) != sizeof i)
+          ::_exit(2);
       for (;;) ::pause();
     }
     ::close(pipe_ends[1]);

@@ -39,7 +39,8 @@ typename F::Params crowded(std::uint32_t extra) {
 
 // insert, erase, duplicate insert and (if it can) adapt in random order, against a multiset.
 template <class F>
-void agrees_with_a_multiset(const typename F::Params& params, std::uint64_t steps, unsigned most_copies, std::uint64_t seed) {
+void agrees_with_a_multiset(const typename F::Params& params, std::uint64_t steps, unsigned most_copies,
+                            std::uint64_t seed) {
   const auto keys = numbers(0, 1500), negatives = numbers(1'000'000, 1500);
   const auto costs = zipf(negatives.size());
   F f = must_build<F>({.negatives = negatives, .costs = costs, .capacity = 1000}, params);
@@ -159,8 +160,7 @@ TEST(Seesaw, ChangesNothingWhenAskedToEraseWhatItDenies) {
     p.query = query;
     Seesaw f = must_build<Seesaw>({.keys = keys, .negatives = negatives}, p);
     const auto before = bytes_of(f);
-    for (const Digest& d : numbers(5'000'000, 20'000))
-      ASSERT_TRUE(f.may_contain(d) || !f.erase(d));
+    for (const Digest& d : numbers(5'000'000, 20'000)) ASSERT_TRUE(f.may_contain(d) || !f.erase(d));
     EXPECT_EQ(bytes_of(f), before);
   }
 }
@@ -184,8 +184,9 @@ TEST(Seesaw, ErrsOnEncodedNegativesAsOftenAsItSays) {
   for (std::int32_t extra : {0, 2})
     for (const SeesawQuery query : {SeesawQuery::exact_path, SeesawQuery::two_round}) {
       if (query == SeesawQuery::two_round && extra != 0) continue;
-      const Seesaw f = must_build<Seesaw>({.keys = keys, .negatives = negatives},
-                                          {.bits_per_key = 14, .k = 2, .alpha = 0.1, .encode = 15'000, .extra = extra, .query = query});
+      const Seesaw f = must_build<Seesaw>(
+          {.keys = keys, .negatives = negatives},
+          {.bits_per_key = 14, .k = 2, .alpha = 0.1, .encode = 15'000, .extra = extra, .query = query});
       std::uint64_t hits = 0;
       for (std::size_t i = 0; i < 15'000; ++i) hits += f.may_contain(negatives[i]);
       EXPECT_TRUE(rate_matches(hits, 15'000, f.expected_known_fpr(), 0.05)) << "extra " << extra;
@@ -213,7 +214,11 @@ TEST(Seesaw, ErrsFiveTimesLessOnTheCostliestThanInTwoRoundsAndNoMoreByCost) {
   };
   const Errors ours = ask({.bits_per_key = 19.69});
   for (std::uint32_t k : {2u, 3u}) {
-    const Errors paper = ask({.bits_per_key = 19.69, .k = k, .alpha = 0.1, .encode = kCostliest, .extra = 0,
+    const Errors paper = ask({.bits_per_key = 19.69,
+                              .k = k,
+                              .alpha = 0.1,
+                              .encode = kCostliest,
+                              .extra = 0,
                               .query = SeesawQuery::two_round});
     EXPECT_LE(5 * ours.costliest, paper.costliest) << "k " << k;
     EXPECT_GE(paper.costliest, 5u) << "k " << k << ": too few to compare";
@@ -235,7 +240,8 @@ TEST(Seesaw, EncodesTheCostliestAndOfEqualOnesTheFirst) {
       with.insert(negatives[i]);
       const auto before = bytes_of(f), after = bytes_of(with);
       int changed = 0;
-      for (std::size_t j = 0; j < before.size(); ++j) changed += std::popcount(static_cast<unsigned char>(before[j] ^ after[j]));
+      for (std::size_t j = 0; j < before.size(); ++j)
+        changed += std::popcount(static_cast<unsigned char>(before[j] ^ after[j]));
       if (changed > 4) out.push_back(i);
     }
     return out;
@@ -253,10 +259,11 @@ TEST(Seesaw, IsACountingBloomFilterWhenNoNegativeIsWorthEncoding) {
 }
 
 TEST(Seesaw, RefusesParametersItCannotUse) {
-  for (const Seesaw::Params& p : {Seesaw::Params{.k = 33}, Seesaw::Params{.alpha = 0.95}, Seesaw::Params{.alpha = -0.1},
-                                  Seesaw::Params{.counter_bits = 0}, Seesaw::Params{.counter_bits = 17},
-                                  Seesaw::Params{.modulator_bits = 0}, Seesaw::Params{.backups = 0},
-                                  Seesaw::Params{.backups = 257}, Seesaw::Params{.extra = 33}, Seesaw::Params{.extra = -2}}) {
+  for (const Seesaw::Params& p :
+       {Seesaw::Params{.k = 33}, Seesaw::Params{.alpha = 0.95}, Seesaw::Params{.alpha = -0.1},
+        Seesaw::Params{.counter_bits = 0}, Seesaw::Params{.counter_bits = 17}, Seesaw::Params{.modulator_bits = 0},
+        Seesaw::Params{.backups = 0}, Seesaw::Params{.backups = 257}, Seesaw::Params{.extra = 33},
+        Seesaw::Params{.extra = -2}}) {
     const auto f = Seesaw::build({}, p);
     ASSERT_FALSE(f);
     EXPECT_EQ(f.error().code, Errc::invalid_argument);
@@ -270,9 +277,13 @@ TEST(Seesaw, WorksWithEveryWidth) {
     for (std::uint32_t modulator_bits : {1u, 3u, 16u})
       for (std::uint32_t backups : {1u, 2u, 3u, 12u, 256u})
         for (std::uint32_t k : {1u, 3u, 32u}) {
-          Seesaw f = must_build<Seesaw>({.keys = keys, .negatives = negatives},
-                                        {.bits_per_key = 60, .k = k, .alpha = 0.2, .encode = 200, .counter_bits = counter_bits,
-                                         .modulator_bits = modulator_bits, .backups = backups});
+          Seesaw f = must_build<Seesaw>({.keys = keys, .negatives = negatives}, {.bits_per_key = 60,
+                                                                                 .k = k,
+                                                                                 .alpha = 0.2,
+                                                                                 .encode = 200,
+                                                                                 .counter_bits = counter_bits,
+                                                                                 .modulator_bits = modulator_bits,
+                                                                                 .backups = backups});
           for (const Digest& d : keys) ASSERT_TRUE(f.may_contain(d));
           for (std::size_t i = 0; i < 250; ++i) ASSERT_TRUE(f.erase(keys[i]));
           for (std::size_t i = 250; i < 500; ++i) ASSERT_TRUE(f.may_contain(keys[i]));
@@ -282,7 +293,8 @@ TEST(Seesaw, WorksWithEveryWidth) {
 // The conformance suite flips the bits of a filter that was told of no negatives; this one leans and has a modulator.
 TEST(Seesaw, SurvivesEveryFlippedBitOfAFilterWithAModulator) {
   const auto keys = numbers(0, 20), negatives = numbers(1000, 20), questions = numbers(0, 60);
-  const auto bytes = bytes_of(must_build<Seesaw>({.keys = keys, .negatives = negatives}, {.k = 3, .alpha = 0.2, .encode = 10}));
+  const auto bytes =
+      bytes_of(must_build<Seesaw>({.keys = keys, .negatives = negatives}, {.k = 3, .alpha = 0.2, .encode = 10}));
   for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
     auto flipped = bytes;
     flipped[bit / 8] ^= std::byte{static_cast<unsigned char>(1u << (bit % 8))};

@@ -45,7 +45,8 @@ TEST(FunctionFamily, GivesFairAndIndependentBits) {
     int ones = 0, equal = 0;
     for (int i = 0; i < asked; ++i) {
       const std::uint64_t x = random();
-      const bool p = family::accepts(a, family::pick_word(x, f), family::mask_word(x)), q = family::accepts(b, family::pick_word(x, g), family::mask_word(x));
+      const bool p = family::accepts(a, family::pick_word(x, f), family::mask_word(x)),
+                 q = family::accepts(b, family::pick_word(x, g), family::mask_word(x));
       ones += p, equal += p == q;
     }
     EXPECT_NEAR(ones, asked / 2, 5 * std::sqrt(asked) / 2) << "number " << a << " of function " << f;
@@ -67,7 +68,8 @@ std::uint32_t best_by_counting(std::span<const std::uint64_t> xs, unsigned child
     std::uint64_t counts[8] = {}, maximum = 0, squares = 0;
     for (std::uint64_t x : xs) ++counts[family::spread_child(family::spread_words(x), i) & low_mask(child_log)];
     for (std::uint64_t c : counts) maximum = std::max(maximum, c), squares += c * c;
-    if (maximum < best_maximum || (maximum == best_maximum && squares < best_squares)) best_maximum = maximum, best_squares = squares, best = i;
+    if (maximum < best_maximum || (maximum == best_maximum && squares < best_squares))
+      best_maximum = maximum, best_squares = squares, best = i;
   }
   return best;
 }
@@ -139,13 +141,16 @@ TEST(FunctionSearch, FindsExactlyTheNumbersThatAcceptEveryKey) {
         std::set<unsigned> places;
         for (std::uint64_t number = 1; number < 1ull << r; ++number) {
           bool all = true;
-          for (std::uint64_t x : xs) all = all && family::accepts(number, family::pick_word(x, f), family::mask_word(x));
+          for (std::uint64_t x : xs)
+            all = all && family::accepts(number, family::pick_word(x, f), family::mask_word(x));
           if (all) places.insert(family::place(number));
         }
         std::set<unsigned> found;
         for (std::uint64_t number = search.first(0); number != 0; number = search.first(family::place(number) + 1)) {
           EXPECT_LT(number, 1ull << r);
-          for (std::uint64_t x : xs) ASSERT_TRUE(family::accepts(number, family::pick_word(x, f), family::mask_word(x))) << "r " << r << ", " << n << " keys";
+          for (std::uint64_t x : xs)
+            ASSERT_TRUE(family::accepts(number, family::pick_word(x, f), family::mask_word(x)))
+                << "r " << r << ", " << n << " keys";
           EXPECT_TRUE(found.insert(family::place(number)).second);
         }
         places.erase(0), found.erase(0);  // number 0 means something else, and another mask at place 0 may work
@@ -201,7 +206,8 @@ TEST(VariableHash, AnswersTheSameForNarrowAndWideFunctionsWithEveryTwin) {
   const auto keys = numbers(0, 4000), questions = numbers(2000, 20'000);
   for (double keys_per_slot : {3.0, 12.0, 24.0, 40.0})
     for (double bits : {5.0, 10.0, 24.0}) {
-      const VariableHash f = must_build({.keys = keys}, {.bits_per_key = bits, .keys_per_slot = keys_per_slot, .sector_bits = 9, .bucket_bits = 9});
+      const VariableHash f = must_build(
+          {.keys = keys}, {.bits_per_key = bits, .keys_per_slot = keys_per_slot, .sector_bits = 9, .bucket_bits = 9});
       std::vector<std::uint8_t> expected(questions.size()), batch(questions.size());
       {
         ScopedSimd scalar(Simd::scalar);
@@ -224,14 +230,20 @@ TEST(VariableHash, ReachesTheLineOfTheThesisAndStaysUnderBloom) {
     const auto shape = VariableHash::plan(keys.size(), {.bits_per_key = bits});
     const double partition = static_cast<double>(shape->spread_size_bits()) / 60'000;
     EXPECT_LT(f.expected_fpr(), rates::bloom(bits, rates::bloom_best_k(bits))) << bits;
-    EXPECT_GE(bits, 1.2 * -std::log2(f.expected_fpr()) + partition - 0.35) << bits;  // the line is not undercut by magic
+    EXPECT_GE(bits, 1.2 * -std::log2(f.expected_fpr()) + partition - 0.35)
+        << bits;  // the line is not undercut by magic
     EXPECT_LE(f.expected_fpr(), std::exp2(-(bits - partition) / 1.26)) << bits;
   }
 }
 
 TEST(VariableHash, MissesFewFunctionsAtTheSettingOfTheThesis) {
   const auto keys = numbers(0, 64 * 512);
-  const VariableHash f = must_build({.keys = keys}, {.bits_per_key = 12, .keys_per_slot = 14, .function_bits = 17, .functions = 7, .sector_bits = 12, .bucket_bits = 12});
+  const VariableHash f = must_build({.keys = keys}, {.bits_per_key = 12,
+                                                     .keys_per_slot = 14,
+                                                     .function_bits = 17,
+                                                     .functions = 7,
+                                                     .sector_bits = 12,
+                                                     .bucket_bits = 12});
   EXPECT_LE(f.share_not_found(), 0.02);
 }
 
@@ -246,7 +258,8 @@ TEST(VariableHash, UsesItsBudgetToTheLastFunction) {
 TEST(VariableHash, RefusesNearlyAllKnownNegatives) {
   const auto keys = numbers(0, 20'000), negatives = numbers(5'000'000, 20'000);
   Report report;
-  const VariableHash f = must_build({.keys = keys, .negatives = negatives, .report = &report}, {.effort = Effort::fast});
+  const VariableHash f =
+      must_build({.keys = keys, .negatives = negatives, .report = &report}, {.effort = Effort::fast});
   std::uint64_t accepted = 0;
   for (const Digest& d : negatives) accepted += f.may_contain(d);
   EXPECT_LE(static_cast<double>(accepted), 0.1 * f.expected_fpr() * 20'000);
@@ -259,7 +272,8 @@ TEST(VariableHash, RefusesCostlyNegativesBeforeCheapOnes) {
   const auto keys = numbers(0, 3000), negatives = numbers(5'000'000, 150'000);
   std::vector<float> costs(negatives.size(), 1.0f);
   for (std::size_t i = 0; i < costs.size(); i += 50) costs[i] = 1000.0f;
-  const VariableHash f = must_build({.keys = keys, .negatives = negatives, .costs = costs}, {.bits_per_key = 6, .effort = Effort::fast});
+  const VariableHash f =
+      must_build({.keys = keys, .negatives = negatives, .costs = costs}, {.bits_per_key = 6, .effort = Effort::fast});
   double costly = 0, cheap = 0;
   for (std::size_t i = 0; i < negatives.size(); ++i) (i % 50 == 0 ? costly : cheap) += f.may_contain(negatives[i]);
   EXPECT_LT(costly / 3000, 0.1 * cheap / 147'000);
@@ -277,7 +291,9 @@ TEST(VariableHash, SaysWhatIsWrongWithItsParameters) {
   EXPECT_NE(message({.keys_per_slot = std::nan("")}).find("keys_per_slot is nan"), std::string::npos);
   EXPECT_NE(message({.sector_bits = 8}).find("sector_bits or bucket_bits is 8; it must be 9 to 16"), std::string::npos);
   EXPECT_NE(message({.bits_per_key = 0.2}).find("slots need at least"), std::string::npos);
-  EXPECT_NE(message({.bits_per_key = 5, .keys_per_slot = 14, .function_bits = 17, .functions = 7}).find("bits_per_key pays for"), std::string::npos);
+  EXPECT_NE(message({.bits_per_key = 5, .keys_per_slot = 14, .function_bits = 17, .functions = 7})
+                .find("bits_per_key pays for"),
+            std::string::npos);
 }
 
 TEST(VariableHash, ExpectsBeforeTheBuildWhatItGivesAfterIt) {

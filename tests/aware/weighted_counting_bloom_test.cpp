@@ -39,7 +39,8 @@ TEST(WeightedCountingBloom, ErrsLessOnWhatCostsMore) {
   const auto keys = numbers(0, 20'000), negatives = numbers(1'000'000, 20'000);
   std::vector<float> costs(negatives.size());
   for (std::size_t i = 0; i < costs.size(); ++i) costs[i] = 1.0f / static_cast<float>(i + 1);
-  const auto f = WeightedCountingBloom::build({.keys = keys, .negatives = negatives, .costs = costs}, {.bits_per_key = 24});
+  const auto f =
+      WeightedCountingBloom::build({.keys = keys, .negatives = negatives, .costs = costs}, {.bits_per_key = 24});
   const auto plain = WeightedCountingBloom::build({.keys = keys}, {.bits_per_key = 24});
   ASSERT_TRUE(f && plain);
   double mine = 0, its = 0;
@@ -56,7 +57,8 @@ TEST(WeightedCountingBloom, ErrsLessOnWhatCostsMore) {
 
 TEST(WeightedCountingBloom, SaysWhenTheListDoesNotFit) {
   const auto keys = numbers(0, 100), negatives = numbers(1000, 1000);
-  const auto f = WeightedCountingBloom::build({.keys = keys, .negatives = negatives}, {.bits_per_key = 10, .listed = 1000});
+  const auto f =
+      WeightedCountingBloom::build({.keys = keys, .negatives = negatives}, {.bits_per_key = 10, .listed = 1000});
   ASSERT_FALSE(f);
   EXPECT_EQ(f.error().code, Errc::out_of_budget);
 }
@@ -65,7 +67,8 @@ TEST(WeightedCountingBloom, KeepsKeysThatAreListedNegatives) {
   const auto keys = numbers(0, 2000);
   std::vector<float> costs(keys.size());
   for (std::size_t i = 0; i < costs.size(); ++i) costs[i] = static_cast<float>(1 + i * i);
-  auto f = WeightedCountingBloom::build({.keys = keys, .negatives = keys, .costs = costs}, {.bits_per_key = 40, .listed = 500});
+  auto f = WeightedCountingBloom::build({.keys = keys, .negatives = keys, .costs = costs},
+                                        {.bits_per_key = 40, .listed = 500});
   ASSERT_TRUE(f);
   for (const Digest& d : keys) ASSERT_TRUE(f->may_contain(d));
   for (std::size_t i = 0; i < 1000; ++i) ASSERT_TRUE(f->erase(keys[i]));

@@ -49,7 +49,8 @@ TEST_F(Tool, ShowsAnExampleThatWorksInTheHelpOfEveryCommand) {
 
 TEST_F(Tool, ListsEveryCommandInItsHelp) {
   const std::string help = must("naysay --help");
-  for (const char* command : {"build", "query", "update", "inspect", "verify", "filters", "generate", "compare", "demo"})
+  for (const char* command :
+       {"build", "query", "update", "inspect", "verify", "filters", "generate", "compare", "demo"})
     EXPECT_NE(help.find("\n  "s + command + " "), std::string::npos) << command;
 }
 
@@ -64,8 +65,10 @@ TEST_F(Tool, RefusesWhatItDoesNotKnow) {
 // ---- update ---------------------------------------------------------------------------------------------------------
 
 TEST_F(Tool, ErasesInsertsAndRefusesReportedNegatives) {
-  must("naysay generate urls --count 2000 -o keys && naysay generate urls --count 500 --first 2000 -o more && "
-       "naysay generate urls --count 20000 --first 5000 -o strangers && head -n 700 keys > gone && tail -n +701 keys > left");
+  must(
+      "naysay generate urls --count 2000 -o keys && naysay generate urls --count 500 --first 2000 -o more && "
+      "naysay generate urls --count 20000 --first 5000 -o strangers && head -n 700 keys > gone && tail -n +701 keys > "
+      "left");
   must("naysay build --keys keys --filter guarded --param guard=100 --bits-per-key 20 --capacity 2500 -o set.nsy");
   EXPECT_EQ(must("naysay update set.nsy --erase gone --insert more -o new.nsy"),
             "new.nsy: 700 erased\nnew.nsy: 500 inserted\n");
@@ -76,14 +79,16 @@ TEST_F(Tool, ErasesInsertsAndRefusesReportedNegatives) {
   EXPECT_EQ(Json::parse(must("naysay inspect new.nsy --json"))["keys"], 1800);
   const auto accepted = lines_of(must("naysay query new.nsy strangers > false_positives; cat false_positives"));
   ASSERT_GT(accepted.size(), 10u);
-  EXPECT_EQ(Json::parse(must("naysay update new.nsy --adapt false_positives --json"))["update"]["refused"], accepted.size());
+  EXPECT_EQ(Json::parse(must("naysay update new.nsy --adapt false_positives --json"))["update"]["refused"],
+            accepted.size());
   EXPECT_EQ(shell("naysay query new.nsy false_positives --count").out, "0\n");
   EXPECT_EQ(must("naysay query new.nsy more --count"), "500\n");
   // A guard has an end, and the count says what is refused when all were told.
   must("naysay generate urls --count 200000 --first 50000 -o many; naysay query new.nsy many > false_positives");
   const Json said = Json::parse(must("naysay update new.nsy --adapt false_positives --json"))["update"];
   EXPECT_GT(said["not refused"].get<int>(), 0);
-  EXPECT_EQ(shell("naysay query new.nsy false_positives --count").out, std::to_string(said["not refused"].get<int>()) + "\n");
+  EXPECT_EQ(shell("naysay query new.nsy false_positives --count").out,
+            std::to_string(said["not refused"].get<int>()) + "\n");
 }
 
 TEST_F(Tool, AbsorbsFalsePositivesOfAVariableHashFilterWithItsSlots) {
@@ -92,7 +97,8 @@ TEST_F(Tool, AbsorbsFalsePositivesOfAVariableHashFilterWithItsSlots) {
   must("naysay query set.nsy strangers > false_positives");
   const auto accepted = lines_of(read("false_positives")).size();
   ASSERT_GT(accepted, 50u);
-  const Json said = Json::parse(must("naysay update set.nsy --slots set.slots --adapt false_positives --json"))["update"];
+  const Json said =
+      Json::parse(must("naysay update set.nsy --slots set.slots --adapt false_positives --json"))["update"];
   EXPECT_GT(said["refused"].get<std::size_t>(), accepted * 9 / 10);
   EXPECT_EQ(shell("naysay query set.nsy false_positives --count").out,
             std::to_string(said["not refused"].get<std::size_t>()) + "\n");
@@ -142,7 +148,8 @@ TEST_F(Tool, PinsNegativesAndWritesACopyWithoutTheirIndex) {
   EXPECT_EQ(shell("naysay query set.nsy negatives --count").out, "0\n");
   EXPECT_EQ(shell("naysay query lean.nsy negatives --count").out, "0\n");
   EXPECT_EQ(must("naysay query lean.nsy keys --count"), "500\n");
-  const Json whole = Json::parse(must("naysay inspect set.nsy --json")), lean = Json::parse(must("naysay inspect lean.nsy --json"));
+  const Json whole = Json::parse(must("naysay inspect set.nsy --json")),
+             lean = Json::parse(must("naysay inspect lean.nsy --json"));
   EXPECT_EQ(whole["bytes"], lean["bytes"]) << "the index is no part of the filter's size";
   EXPECT_GE(whole["index_bytes"].get<int>(), 16 * 5000);
   EXPECT_FALSE(lean.contains("index_bytes"));

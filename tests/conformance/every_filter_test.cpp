@@ -100,7 +100,8 @@ TEST_P(EveryFilter, AnswersTheSameOneByOneAndInBatches) {
       const auto questions = numbers(n / 2, asked);
       std::vector<std::uint8_t> answers(asked + 1, 2);
       f.may_contain(questions, answers.data());
-      for (std::uint64_t i = 0; i < asked; ++i) ASSERT_EQ(answers[i], f.may_contain(questions[i])) << i << " of " << asked;
+      for (std::uint64_t i = 0; i < asked; ++i)
+        ASSERT_EQ(answers[i], f.may_contain(questions[i])) << i << " of " << asked;
       ASSERT_EQ(answers[asked], 2) << "wrote behind the end";
     }
   }
@@ -180,7 +181,8 @@ TEST_P(EveryFilter, IsReadFromBarePayloadsAtAnyAddress) {
 }
 
 // Each prefix in its own allocation, so that ASan sees a read past its end.
-std::span<const std::byte> prefix(const std::vector<std::byte>& bytes, std::size_t n, std::unique_ptr<std::byte[]>& owner) {
+std::span<const std::byte> prefix(const std::vector<std::byte>& bytes, std::size_t n,
+                                  std::unique_ptr<std::byte[]>& owner) {
   owner = std::make_unique<std::byte[]>(n);
   if (n != 0) std::memcpy(owner.get(), bytes.data(), n);
   return {owner.get(), n};
@@ -197,7 +199,8 @@ TEST_P(EveryFilter, RefusesEveryTruncationAndEveryFlippedBit) {
     ASSERT_FALSE(cut.error().message.empty());
   }
   for (std::size_t n = 0; n < bare.size(); ++n)
-    ASSERT_FALSE(AnyFilter::view_bare(prefix(bare, n, owner))) << "the first " << n << " of " << bare.size() << " bytes";
+    ASSERT_FALSE(AnyFilter::view_bare(prefix(bare, n, owner)))
+        << "the first " << n << " of " << bare.size() << " bytes";
   for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
     auto flipped = bytes;
     flipped[bit / 8] ^= std::byte{static_cast<unsigned char>(1u << (bit % 8))};
@@ -240,7 +243,8 @@ TEST_P(EveryFilter, NamesTheParameterItDoesNotHave) {
   const auto f = AnyFilter::build(GetParam().name, {}, {{"bits_per_kee", "8"}});
   ASSERT_FALSE(f);
   EXPECT_EQ(f.error().code, Errc::invalid_argument);
-  EXPECT_NE(f.error().message.find("no parameter 'bits_per_kee'; it takes bits_per_key"), std::string::npos) << f.error().message;
+  EXPECT_NE(f.error().message.find("no parameter 'bits_per_kee'; it takes bits_per_key"), std::string::npos)
+      << f.error().message;
 }
 
 TEST_P(EveryFilter, BeginsItsParametersWithBitsPerKey) {
@@ -258,10 +262,12 @@ TEST_P(EveryTunableFilter, GivesTheRateItPricedWithinTheBitsItPriced) {
     const auto f = AnyFilter::build(GetParam().name, {.keys = keys}, std::span<const Param>(params));
     ASSERT_TRUE(f) << f.error().message;
     EXPECT_LE(f->expected_fpr(), fpr * (1.02 + GetParam().claims.fpr_model_error)) << "asked for " << fpr;
-    EXPECT_LE(static_cast<double>(f->size_bits()), GetParam().bits_per_key(fpr) * 50'000 * 1.001 + static_cast<double>(GetParam().claims.fixed_bits));
+    EXPECT_LE(static_cast<double>(f->size_bits()),
+              GetParam().bits_per_key(fpr) * 50'000 * 1.001 + static_cast<double>(GetParam().claims.fixed_bits));
     std::uint64_t hits = 0;
     for (const Digest& d : strangers) hits += f->may_contain(d);
-    EXPECT_TRUE(rate_matches(hits, strangers.size(), f->expected_fpr(), GetParam().claims.fpr_model_error)) << "asked for " << fpr;
+    EXPECT_TRUE(rate_matches(hits, strangers.size(), f->expected_fpr(), GetParam().claims.fpr_model_error))
+        << "asked for " << fpr;
   }
 }
 
@@ -317,8 +323,7 @@ TEST_P(EveryErasableFilter, ErasesNothingWhenItDeniesTheKey) {
   const auto keys = numbers(0, 500);
   AnyFilter f = must_build({.keys = keys});
   const auto before = f.save();
-  for (const Digest& d : numbers(1'000'000, 2000))
-    ASSERT_FALSE(!f.may_contain(d) && f.erase(d));
+  for (const Digest& d : numbers(1'000'000, 2000)) ASSERT_FALSE(!f.may_contain(d) && f.erase(d));
   EXPECT_EQ(f.save(), before);
 }
 

@@ -15,8 +15,11 @@ struct Sets {
 };
 
 rc::Gen<Sets> any_sets() {
-  return rc::gen::map(rc::gen::tuple(rc::gen::arbitrary<std::vector<std::uint16_t>>(), rc::gen::arbitrary<std::vector<std::uint16_t>>()),
-                      [](auto sets) { return Sets{std::get<0>(sets), std::get<1>(sets)}; });
+  return rc::gen::map(rc::gen::tuple(rc::gen::arbitrary<std::vector<std::uint16_t>>(),
+                                     rc::gen::arbitrary<std::vector<std::uint16_t>>()),
+                      [](auto sets) {
+                        return Sets{std::get<0>(sets), std::get<1>(sets)};
+                      });
 }
 
 std::vector<Digest> digests(const std::vector<std::uint16_t>& numbers) {
@@ -47,7 +50,8 @@ TEST_P(EveryFiltersProperties, WhateverItIsBuiltFromItDeniesNoKeyAndComesBackFro
     const auto again = AnyFilter::load(bytes);
     RC_ASSERT(again.has_value());
     RC_ASSERT(again->save() == bytes);
-    for (std::uint16_t x : sets.negatives) RC_ASSERT(f->may_contain(std::uint64_t{x}) == again->may_contain(std::uint64_t{x}));
+    for (std::uint16_t x : sets.negatives)
+      RC_ASSERT(f->may_contain(std::uint64_t{x}) == again->may_contain(std::uint64_t{x}));
   }));
 }
 

@@ -66,7 +66,8 @@ static_assert(!Filter<int> && !Filter<Digest>);
 
 // Room for learned filters: one that looks at the key's bytes gets them from AnyFilter's model, and from the workload.
 struct FirstLetter : Plain {
-  static constexpr Claims kClaims = {.about = "accepts keys that begin with the letter of one of its keys", .reads_bytes = true};
+  static constexpr Claims kClaims = {.about = "accepts keys that begin with the letter of one of its keys",
+                                     .reads_bytes = true};
   static Result<FirstLetter> build(const Workload& w, const Params&) {
     FirstLetter f;
     for (std::string_view key : w.key_bytes)

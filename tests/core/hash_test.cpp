@@ -27,38 +27,25 @@ struct Golden {
 
 TEST(Hash, DigestsBytesToTheGoldenValuesOfEveryLengthBranch) {
   const Golden golden[] = {
-        {0, 0, {0x6001c324468d497fu, 0x99aa06d3014798d8u}},
-        {1, 0, {0xc44bdff4074eecdbu, 0xa6cd5e9392000f6au}},
-        {3, 0, {0x5f4299fc161c9cbbu, 0xe3b55f57945a17cfu}},
-        {4, 0, {0xa6111d53e80a3db5u, 0xeb70bf5fc779e9e6u}},
-        {8, 0, {0xcfd50c61c8bb98c1u, 0xe1e4432a62217fe4u}},
-        {9, 0, {0x907931979dca3746u, 0x16c769d83e4aebceu}},
-        {16, 0, {0x842812cc870dcae2u, 0x72950631827607e2u}},
-        {17, 0, {0xc06e233df7729217u, 0x685bc458b37d057fu}},
-        {128, 0, {0x05321a0b64d67b41u, 0x14792fc3af88dc6cu}},
-        {129, 0, {0xbc30b63382b09a3bu, 0xdd5e74ac6b45f54eu}},
-        {240, 0, {0xc92b68e16f83bbb6u, 0x65b5be86da5540e7u}},
-        {241, 0, {0x02e8cd95421c6d02u, 0x1da1cb61bcb8a2a1u}},
-        {1024, 0, {0xa870f92984398d22u, 0x83885e853bb6640cu}},
-        {2000, 0, {0x26af7994e0e20830u, 0xa13bfe33eb398cbdu}},
-        {0, 42, {0x3c1d09e9fe249164u, 0x16c20acd33f7af2fu}},
-        {1, 42, {0x5cf10f10bf2dd245u, 0xea04d3fd8852dd2au}},
-        {3, 42, {0x75881294bdbaf34cu, 0xbfa7eeaf8785c322u}},
-        {4, 42, {0xd876c6f1307e7b64u, 0x48a24076e64dae48u}},
-        {8, 42, {0x11d820aa80c49954u, 0x724208a039d6b333u}},
-        {9, 42, {0x93f7f6ff021d1475u, 0x8fa44248294e1bc5u}},
-        {16, 42, {0x8397ff66a715007fu, 0x6a60d699e874c218u}},
-        {17, 42, {0xff1759db8e15f1adu, 0xe218637beef5edb4u}},
-        {128, 42, {0xcd7065b1aea2e4e9u, 0x2cfa5536407c26ceu}},
-        {129, 42, {0x40b91a40e61888b9u, 0x9e41bfeaf492d7e5u}},
-        {240, 42, {0xba3788ebe65051f7u, 0x8e76dd8a173ddbc5u}},
-        {241, 42, {0x26e3d358d4e0a1d6u, 0xd591e680c65b77ffu}},
-        {1024, 42, {0x2976c34b83200df6u, 0x8fc81e6f32d57360u}},
-        {2000, 42, {0xadc64f3d954c4b23u, 0xb05e03cd692c12dfu}},
+      {0, 0, {0x6001c324468d497fu, 0x99aa06d3014798d8u}},     {1, 0, {0xc44bdff4074eecdbu, 0xa6cd5e9392000f6au}},
+      {3, 0, {0x5f4299fc161c9cbbu, 0xe3b55f57945a17cfu}},     {4, 0, {0xa6111d53e80a3db5u, 0xeb70bf5fc779e9e6u}},
+      {8, 0, {0xcfd50c61c8bb98c1u, 0xe1e4432a62217fe4u}},     {9, 0, {0x907931979dca3746u, 0x16c769d83e4aebceu}},
+      {16, 0, {0x842812cc870dcae2u, 0x72950631827607e2u}},    {17, 0, {0xc06e233df7729217u, 0x685bc458b37d057fu}},
+      {128, 0, {0x05321a0b64d67b41u, 0x14792fc3af88dc6cu}},   {129, 0, {0xbc30b63382b09a3bu, 0xdd5e74ac6b45f54eu}},
+      {240, 0, {0xc92b68e16f83bbb6u, 0x65b5be86da5540e7u}},   {241, 0, {0x02e8cd95421c6d02u, 0x1da1cb61bcb8a2a1u}},
+      {1024, 0, {0xa870f92984398d22u, 0x83885e853bb6640cu}},  {2000, 0, {0x26af7994e0e20830u, 0xa13bfe33eb398cbdu}},
+      {0, 42, {0x3c1d09e9fe249164u, 0x16c20acd33f7af2fu}},    {1, 42, {0x5cf10f10bf2dd245u, 0xea04d3fd8852dd2au}},
+      {3, 42, {0x75881294bdbaf34cu, 0xbfa7eeaf8785c322u}},    {4, 42, {0xd876c6f1307e7b64u, 0x48a24076e64dae48u}},
+      {8, 42, {0x11d820aa80c49954u, 0x724208a039d6b333u}},    {9, 42, {0x93f7f6ff021d1475u, 0x8fa44248294e1bc5u}},
+      {16, 42, {0x8397ff66a715007fu, 0x6a60d699e874c218u}},   {17, 42, {0xff1759db8e15f1adu, 0xe218637beef5edb4u}},
+      {128, 42, {0xcd7065b1aea2e4e9u, 0x2cfa5536407c26ceu}},  {129, 42, {0x40b91a40e61888b9u, 0x9e41bfeaf492d7e5u}},
+      {240, 42, {0xba3788ebe65051f7u, 0x8e76dd8a173ddbc5u}},  {241, 42, {0x26e3d358d4e0a1d6u, 0xd591e680c65b77ffu}},
+      {1024, 42, {0x2976c34b83200df6u, 0x8fc81e6f32d57360u}}, {2000, 42, {0xadc64f3d954c4b23u, 0xb05e03cd692c12dfu}},
   };
   for (const Golden& g : golden) {
     const Digest d = digest(counting_bytes(g.length), g.seed);
-    EXPECT_EQ(d, g.digest) << "length " << g.length << " seed " << g.seed << std::hex << " {0x" << d.lo << "u, 0x" << d.hi << "u}";
+    EXPECT_EQ(d, g.digest) << "length " << g.length << " seed " << g.seed << std::hex << " {0x" << d.lo << "u, 0x"
+                           << d.hi << "u}";
   }
 }
 
@@ -114,7 +101,8 @@ TEST(Hash, ThreeFunctionsOfTheFamilyAreNotInProgression) {
   constexpr std::uint64_t n = 500'000, m = 1 << 20;
   std::uint64_t even = 0;
   for (const Digest& d : sample::numbers(0, n)) {
-    const std::uint64_t a = fast_range(nth_hash(d, 0), m), b = fast_range(nth_hash(d, 1), m), c = fast_range(nth_hash(d, 2), m);
+    const std::uint64_t a = fast_range(nth_hash(d, 0), m), b = fast_range(nth_hash(d, 1), m),
+                        c = fast_range(nth_hash(d, 2), m);
     even += ((b - a) - (c - b)) % m < 4;
   }
   EXPECT_LT(even, 20u);  // 2 are expected of unrelated functions, all of double hashing
@@ -131,7 +119,8 @@ TEST(Hash, FastRangeCoversItsRangeAndNothingElse) {
 TEST(Hash, AnIntegerIsNotAString) { EXPECT_NE(digest(std::uint64_t{7}), digest("7")); }
 
 TEST(Hash, TheSeedChangesEveryDigest) {
-  for (std::size_t n : {0, 3, 8, 16, 100, 200, 1000}) EXPECT_NE(digest(counting_bytes(n), 1), digest(counting_bytes(n), 2));
+  for (std::size_t n : {0, 3, 8, 16, 100, 200, 1000})
+    EXPECT_NE(digest(counting_bytes(n), 1), digest(counting_bytes(n), 2));
   EXPECT_NE(digest(std::uint64_t{1}, 1), digest(std::uint64_t{1}, 2));
 }
 

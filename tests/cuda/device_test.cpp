@@ -15,12 +15,14 @@ TEST(CudaDevice, GivesTheBytesOfTheCpu) {
   for (std::uint64_t n : {0u, 1u, 2u, 65u, 3000u, 300'000u})
     for (Effort effort : {Effort::fast, Effort::balanced, Effort::small}) {
       const auto keys = numbers(0, n);
-      const VariableHash::Params p{.effort = effort, .sector_bits = n > 100'000 ? 12u : 0u, .bucket_bits = n > 100'000 ? 13u : 0u};
+      const VariableHash::Params p{
+          .effort = effort, .sector_bits = n > 100'000 ? 12u : 0u, .bucket_bits = n > 100'000 ? 13u : 0u};
       Report report;
       const auto f = cuda::build_variable_hash({.keys = keys, .seed = 3, .report = &report}, p);
       ASSERT_TRUE(f) << f.error().message;
       ASSERT_EQ(report.lines[0].value, 1) << "it was not built on the GPU";
-      EXPECT_EQ(bytes_of(*f), bytes_of(*VariableHash::build({.keys = keys, .seed = 3}, p))) << n << " keys, effort " << to_text(effort);
+      EXPECT_EQ(bytes_of(*f), bytes_of(*VariableHash::build({.keys = keys, .seed = 3}, p)))
+          << n << " keys, effort " << to_text(effort);
     }
 }
 

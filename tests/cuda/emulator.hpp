@@ -73,7 +73,14 @@ class Block {
       f.context.uc_stack.ss_size = kStackBytes;
       f.context.uc_link = &home_;
       f.done = false;
-      ::makecontext(&f.context, [] { Block& b = now(); (*b.body_)(); b.fibers_[b.me_]->done = true; }, 0);
+      ::makecontext(
+          &f.context,
+          [] {
+            Block& b = now();
+            (*b.body_)();
+            b.fibers_[b.me_]->done = true;
+          },
+          0);
     }
     // a thread that waits is asked again and again; a thousand rounds in which nobody ends or arrives are too many
     for (unsigned left = threads; left > 0;) {
@@ -90,7 +97,9 @@ class Block {
       }
     }
   }
-  const std::vector<std::uint64_t>& swap_in_warp(std::uint64_t value) { return meet(warps_[me_ / 32], me_ % 32, value); }
+  const std::vector<std::uint64_t>& swap_in_warp(std::uint64_t value) {
+    return meet(warps_[me_ / 32], me_ % 32, value);
+  }
   const std::vector<std::uint64_t>& swap_in_block(std::uint64_t value) { return meet(all_, me_, value); }
 
  private:
@@ -192,10 +201,16 @@ inline uint2 make_uint2(unsigned x, unsigned y) { return {x, y}; }
 
 enum cudaError_t { cudaSuccess, cudaErrorMemoryAllocation };
 enum cudaMemcpyKind { cudaMemcpyDeviceToHost };
-inline cudaError_t cudaMalloc(void** p, std::size_t bytes) { return (*p = std::malloc(bytes)) ? cudaSuccess : cudaErrorMemoryAllocation; }
+inline cudaError_t cudaMalloc(void** p, std::size_t bytes) {
+  return (*p = std::malloc(bytes)) ? cudaSuccess : cudaErrorMemoryAllocation;
+}
 inline cudaError_t cudaFree(void* p) { return std::free(p), cudaSuccess; }
-inline cudaError_t cudaMemset(void* p, int value, std::size_t bytes) { return std::memset(p, value, bytes), cudaSuccess; }
-inline cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind) { return std::memcpy(to, from, bytes), cudaSuccess; }
+inline cudaError_t cudaMemset(void* p, int value, std::size_t bytes) {
+  return std::memset(p, value, bytes), cudaSuccess;
+}
+inline cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind) {
+  return std::memcpy(to, from, bytes), cudaSuccess;
+}
 inline cudaError_t cudaGetLastError() { return cudaSuccess; }
 
 }  // namespace

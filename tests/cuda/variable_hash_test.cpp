@@ -1,7 +1,8 @@
 // The CUDA builder: its host logic and its kernels, with an emulated device. device_test.cpp asks a real one.
+#include "naysay/cuda/variable_hash.hpp"
+
 #include <gtest/gtest.h>
 
-#include "naysay/cuda/variable_hash.hpp"
 #include "emulator.hpp"
 #include "kernels.hpp"
 #include "sample.hpp"
@@ -24,7 +25,8 @@ cuda::Answer run_here(const cuda::DeviceJob& job) noexcept {
 
 constexpr cuda::Device kHere = {[]() noexcept { return 1; }, run_here};
 constexpr cuda::Device kNone = {[]() noexcept { return 0; }, run_here};
-constexpr cuda::Device kBroken = {[]() noexcept { return 1; }, [](const cuda::DeviceJob& job) noexcept {
+constexpr cuda::Device kBroken = {[]() noexcept { return 1; },
+                                  [](const cuda::DeviceJob& job) noexcept {
                                     job.spread[2][0] = 77;  // half done
                                     return cuda::Answer::failed;
                                   }};
@@ -49,17 +51,23 @@ TEST(CudaBuilder, GivesThemForEveryWidthOfItsCounters) {
   // nodes of up to 240, 1008, 4080 keys and more
   const auto keys = numbers(0, 4500);
   for (std::size_t n : {200u, 900u, 3000u, 4500u})
-    expect_same_bytes({.keys = std::span(keys).first(n)}, {.bits_per_key = 5, .keys_per_slot = 48, .functions = 1, .sector_bits = 9, .bucket_bits = 9});
+    expect_same_bytes({.keys = std::span(keys).first(n)},
+                      {.bits_per_key = 5, .keys_per_slot = 48, .functions = 1, .sector_bits = 9, .bucket_bits = 9});
 }
 TEST(CudaBuilder, GivesThemForEveryNumberOfSpreadFunctions) {
   const auto keys = numbers(0, 300);
   for (std::uint32_t bits : {9u, 11u, 13u, 14u})
-    expect_same_bytes({.keys = keys}, {.bits_per_key = 6, .keys_per_slot = 12, .sector_bits = bits, .bucket_bits = bits});
+    expect_same_bytes({.keys = keys},
+                      {.bits_per_key = 6, .keys_per_slot = 12, .sector_bits = bits, .bucket_bits = bits});
 }
 TEST(CudaBuilder, GivesThemForEverySizeOfFunctions) {
   const auto keys = numbers(0, 150);
   for (std::uint32_t bits : {1u, 4u, 5u, 7u, 8u, 15u, 28u, 33u, 55u})
-    expect_same_bytes({.keys = keys}, {.bits_per_key = 40, .keys_per_slot = std::max(1.0, bits - 3.0) * 0.8, .function_bits = bits, .functions = 3, .bucket_bits = 9});
+    expect_same_bytes({.keys = keys}, {.bits_per_key = 40,
+                                       .keys_per_slot = std::max(1.0, bits - 3.0) * 0.8,
+                                       .function_bits = bits,
+                                       .functions = 3,
+                                       .bucket_bits = 9});
 }
 TEST(CudaBuilder, BuildsOnTheCpuWhereThereIsNoDevice) {
   const auto keys = numbers(0, 3000);

@@ -77,8 +77,9 @@ inline void operate(std::span<const std::uint8_t> data) {
   const auto holds = [&](const AnyFilter& f) {
     for (const auto& [key, count] : model) require(count == 0 || f.may_contain(digest(key)));
   };
-  auto f = AnyFilter::build(type.name, {.keys = keys, .negatives = negatives, .costs = costs, .capacity = capacity, .seed = next()},
-                            {{"bits_per_key", std::to_string(bits)}});
+  auto f = AnyFilter::build(
+      type.name, {.keys = keys, .negatives = negatives, .costs = costs, .capacity = capacity, .seed = next()},
+      {{"bits_per_key", std::to_string(bits)}});
   if (!f) return;
   holds(*f);
   // What a build could not store of a key that comes many times is not erased here: see the filters' contracts.

@@ -23,10 +23,11 @@ struct Point {
 };
 constexpr std::uint64_t kKeys = 40'000;
 constexpr Point kPoints[] = {
-    {12, 1, 0.10, 2'000, 0},  {12, 2, 0.10, 8'000, 0},  {16, 2, 0.20, 20'000, 0}, {20, 2, 0.05, 4'000, 0}, {20, 3, 0.10, 8'000, 0},
-    {20, 3, 0.10, 40'000, 0}, {20, 5, 0.10, 8'000, 0},  {24, 3, 0.15, 20'000, 0}, {28, 4, 0.10, 2'000, 0}, {28, 4, 0.30, 10'000, 0},
-    {20, 2, 0.01, 40'000, 4}, {20, 3, 0.10, 40'000, 4}, {24, 4, 0.02, 40'000, 8}, {12, 1, 0.10, 8'000, 2},
-    {20, 2, 0.00, 40'000, 8}, {20, 3, 0.00, 20'000, 4}, {28, 4, 0.00, 40'000, 4}, {16, 2, 0.00, 20'000, 0},
+    {12, 1, 0.10, 2'000, 0},  {12, 2, 0.10, 8'000, 0},  {16, 2, 0.20, 20'000, 0}, {20, 2, 0.05, 4'000, 0},
+    {20, 3, 0.10, 8'000, 0},  {20, 3, 0.10, 40'000, 0}, {20, 5, 0.10, 8'000, 0},  {24, 3, 0.15, 20'000, 0},
+    {28, 4, 0.10, 2'000, 0},  {28, 4, 0.30, 10'000, 0}, {20, 2, 0.01, 40'000, 4}, {20, 3, 0.10, 40'000, 4},
+    {24, 4, 0.02, 40'000, 8}, {12, 1, 0.10, 8'000, 2},  {20, 2, 0.00, 40'000, 8}, {20, 3, 0.00, 20'000, 4},
+    {28, 4, 0.00, 40'000, 4}, {16, 2, 0.00, 20'000, 0},
 };
 
 // Within 5 % or, where the hits are few, 5 standard deviations.
@@ -38,10 +39,14 @@ class SeesawRates : public ::testing::TestWithParam<std::tuple<Point, SeesawQuer
 
 TEST_P(SeesawRates, PredictWhatAFilterDoes) {
   const auto [point, query] = GetParam();
-  const auto keys = numbers(0, kKeys), negatives = numbers(10'000'000, point.encode), strangers = numbers(20'000'000, 200'000);
-  const auto f = Seesaw::build({.keys = keys, .negatives = negatives},
-                               {.bits_per_key = point.bits_per_key, .k = point.k, .alpha = point.alpha, .encode = point.encode,
-                                .extra = point.extra, .query = query});
+  const auto keys = numbers(0, kKeys), negatives = numbers(10'000'000, point.encode),
+             strangers = numbers(20'000'000, 200'000);
+  const auto f = Seesaw::build({.keys = keys, .negatives = negatives}, {.bits_per_key = point.bits_per_key,
+                                                                        .k = point.k,
+                                                                        .alpha = point.alpha,
+                                                                        .encode = point.encode,
+                                                                        .extra = point.extra,
+                                                                        .query = query});
   ASSERT_TRUE(f) << f.error().message;
   const theory::Question q{.bits = point.bits_per_key * kKeys, .keys = kKeys};
   const auto extra = static_cast<unsigned>(point.extra);
@@ -67,8 +72,9 @@ TEST(SeesawTheory, AgreesWithTheLemmasWhereTheirApproximationsHold) {
   EXPECT_NEAR(theory::load(0.5), 1 - std::exp(-0.5), 1e-12);                                      // V.3, s = 2
   EXPECT_NEAR(theory::modulated_share(0.4, mu, 2), 0.4 * (1 - mu) + 0.6 * (1 - mu * mu), 1e-12);  // V.4
   const double moved = 0.9;
-  EXPECT_NEAR(theory::used_leaning(s, keys, mu, moved), 1 - std::exp(-keys / s.counters * (1 - moved)), 1e-9);                    // V.5
-  EXPECT_NEAR(theory::used_upright(s, keys, mu, moved), 1 - std::exp(-keys / s.counters * (1 + mu / (1 - mu) * moved)), 1e-9);  // V.6
+  EXPECT_NEAR(theory::used_leaning(s, keys, mu, moved), 1 - std::exp(-keys / s.counters * (1 - moved)), 1e-9);  // V.5
+  EXPECT_NEAR(theory::used_upright(s, keys, mu, moved), 1 - std::exp(-keys / s.counters * (1 + mu / (1 - mu) * moved)),
+              1e-9);  // V.6
 }
 
 TEST(SeesawTheory, AveragesTheLoadWhileFilling) {
@@ -122,7 +128,8 @@ TEST(SeesawTheory, PlansWithinOnePercentOfAFullScan) {
       const auto curve = theory::cost_curve(costs, costs.size());
       const theory::Question q{.bits = bits * kN, .keys = kN, .curve = curve, .stranger_share = 0.01};
       const theory::Plan plan = theory::plan(q);
-      const theory::CostPoint planned{0, theory::cost_share(costs, static_cast<std::uint64_t>(plan.shape.negatives), 100'000)};
+      const theory::CostPoint planned{
+          0, theory::cost_share(costs, static_cast<std::uint64_t>(plan.shape.negatives), 100'000)};
       const double most_lookalikes = theory::lookalikes(plan.shape) <= theory::kLookalikes ? theory::kLookalikes : 1;
       const double counters = bits / q.counter_bits;
       const unsigned plain_k = rates::bloom_best_k(counters);
@@ -135,7 +142,8 @@ TEST(SeesawTheory, PlansWithinOnePercentOfAFullScan) {
               if (theory::lookalikes(s) > most_lookalikes || theory::stressed_fpr(q, s, curve[i]) >= best) continue;
               bool holds = true;
               for (double fill : theory::kFills)
-                holds = holds && theory::weighted_fpr(q, s, curve[i], fill * kN) <= rates::bloom(counters / fill, plain_k);
+                holds =
+                    holds && theory::weighted_fpr(q, s, curve[i], fill * kN) <= rates::bloom(counters / fill, plain_k);
               if (holds) best = theory::stressed_fpr(q, s, curve[i]);
             }
       EXPECT_LE(theory::stressed_fpr(q, plan.shape, planned), best * 1.01) << skew << " " << bits;
@@ -149,7 +157,8 @@ TEST(SeesawTheory, PlansForFewLookalikesUnlessTheyAreWorthIt) {
     const auto curve = theory::cost_curve(costs, costs.size());
     return theory::plan({.bits = bits * kN, .keys = kN, .curve = curve, .stranger_share = 0.01}).shape;
   };
-  for (double bits : {14.0, 20.0, 24.0, 28.0, 36.0, 48.0}) EXPECT_LE(theory::lookalikes(planned(1, bits)), theory::kLookalikes) << bits;
+  for (double bits : {14.0, 20.0, 24.0, 28.0, 36.0, 48.0})
+    EXPECT_LE(theory::lookalikes(planned(1, bits)), theory::kLookalikes) << bits;
   // With equal costs every negative that is left out costs as much as any other.
   EXPECT_GT(theory::lookalikes(planned(0, 20)), theory::kLookalikes);
   EXPECT_EQ(planned(0, 20).negatives, kN);
@@ -169,7 +178,8 @@ TEST(SeesawTheory, NeverPlansWorseThanACountingBloomFilterAtAnyFillFromATenth) {
           EXPECT_EQ(plan.shape.cells, 0);
           continue;
         }
-        const theory::CostPoint point{0, theory::cost_share(costs, static_cast<std::uint64_t>(plan.shape.negatives), 20'000)};
+        const theory::CostPoint point{
+            0, theory::cost_share(costs, static_cast<std::uint64_t>(plan.shape.negatives), 20'000)};
         for (double fill = 0.1; fill < 1.001; fill += 0.05)
           EXPECT_LE(theory::weighted_fpr(q, plan.shape, point, fill * 20'000), 1.1 * rates::bloom(bits / 4 / fill, k))
               << skew << " " << bits << " " << strangers << " at " << fill;

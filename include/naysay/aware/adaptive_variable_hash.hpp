@@ -28,7 +28,8 @@ namespace naysay {
 class AdaptiveVariableHash {
  public:
   // Builds a filter and writes the file of its keys.
-  static Result<AdaptiveVariableHash> create(const std::string& path, const Workload& w, const VariableHash::Params& p) {
+  static Result<AdaptiveVariableHash> create(const std::string& path, const Workload& w,
+                                             const VariableHash::Params& p) {
     auto filter = VariableHash::build(w, p);
     if (!filter) return std::move(filter).error();
     if (auto ok = SlotFile::create(path, *filter, w.keys); !ok) return std::move(ok).error();
@@ -60,7 +61,8 @@ class AdaptiveVariableHash {
     std::span<const std::uint64_t> xs;
     SlotFile::Record before[kMaxRemembered];
     const std::uint64_t count = file_.records_of(slot, before);
-    if (count >= kMaxRemembered || !keys_of(slot, xs) || std::find(xs.begin(), xs.end(), x) != xs.end()) return ++refused_, false;
+    if (count >= kMaxRemembered || !keys_of(slot, xs) || std::find(xs.begin(), xs.end(), x) != xs.end())
+      return ++refused_, false;
     SlotFile::Record change{slot, 0, 0, x};
     if (filter_.may_contain(d) && !find({before, count}, xs, change)) return ++refused_, false;
     for (const SlotFile::Record& r : std::span(before, count))
@@ -99,7 +101,8 @@ class AdaptiveVariableHash {
     return true;
   }
 
-  bool find(std::span<const SlotFile::Record> remembered, std::span<const std::uint64_t> xs, SlotFile::Record& change) const noexcept {
+  bool find(std::span<const SlotFile::Record> remembered, std::span<const std::uint64_t> xs,
+            SlotFile::Record& change) const noexcept {
     FunctionSearch search(xs, filter_.function_bits());
     const unsigned k = filter_.functions_of(change.slot);
     unsigned nearest = ~0u;
@@ -114,7 +117,8 @@ class AdaptiveVariableHash {
         if (!held) alone[alone_count++] = r.x;
       }
       search.turn_to(f);
-      for (std::uint64_t number = search.first(rank(old)); number != 0; number = search.first(family::place(number) + 1)) {
+      for (std::uint64_t number = search.first(rank(old)); number != 0;
+           number = search.first(family::place(number) + 1)) {
         if (rank(number) - rank(old) >= nearest) break;
         if (accepts(number, f, change.x)) continue;
         if (std::any_of(alone, alone + alone_count, [&](std::uint64_t y) { return accepts(number, f, y); })) continue;

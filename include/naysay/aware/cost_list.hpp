@@ -39,7 +39,8 @@ class CostList {
   static std::uint64_t bits_for(std::uint64_t listed) noexcept { return kBucket * kCellBits * buckets_for(listed); }
   static std::uint32_t more_for(double cost, double mean) noexcept {
     if (!(mean > 0)) return cost > 0 ? kMaxMore : 0;
-    return static_cast<std::uint32_t>(std::clamp(std::round(std::log2(std::max(cost / mean, 1.0))), 0.0, double{kMaxMore}));
+    return static_cast<std::uint32_t>(
+        std::clamp(std::round(std::log2(std::max(cost / mean, 1.0))), 0.0, double{kMaxMore}));
   }
 
   // False if its bucket is full: give the costliest first. Requires more <= kMaxMore.
@@ -60,7 +61,8 @@ class CostList {
     if (cells_.size() == 0) return 0;
     const Place place = of(d);
     for (std::uint64_t i = place.first; i < place.first + kBucket; ++i)
-      if (const std::uint32_t c = cells_.get(i); c >> kMoreBits == place.fingerprint && (c & kMaxMore) != 0) return c & kMaxMore;
+      if (const std::uint32_t c = cells_.get(i); c >> kMoreBits == place.fingerprint && (c & kMaxMore) != 0)
+        return c & kMaxMore;
     return 0;
   }
 
@@ -68,7 +70,8 @@ class CostList {
   double stranger_passes(double one) const noexcept {
     double spared = 0;
     for (std::uint64_t i = 0; i < cells_.size(); ++i) spared += 1 - std::pow(one, cells_.get(i) & kMaxMore);
-    return cells_.size() == 0 ? 1 : 1 - spared / (static_cast<double>(cells_.size() / kBucket) * (1u << kFingerprintBits));
+    return cells_.size() == 0 ? 1
+                              : 1 - spared / (static_cast<double>(cells_.size() / kBucket) * (1u << kFingerprintBits));
   }
 
   template <class Self, class V>
@@ -78,7 +81,8 @@ class CostList {
   Result<Ok> validate() const {
     if (auto ok = cells_.validate(); !ok) return ok;
     if (cells_.size() != 0 && (cells_.width() != kCellBits || cells_.size() % kBucket != 0))
-      return Error{Errc::corrupt, "cost_list: " + std::to_string(cells_.size()) + " cells of " + std::to_string(cells_.width()) +
+      return Error{Errc::corrupt, "cost_list: " + std::to_string(cells_.size()) + " cells of " +
+                                      std::to_string(cells_.width()) +
                                       " bits; they must be whole buckets of 4 cells of 16 bits"};
     return Ok{};
   }
@@ -96,7 +100,8 @@ class CostList {
   };
   Place of(Digest d) const noexcept {
     const std::uint64_t hash = nth_hash(d, kNth);
-    return {kBucket * fast_range(hash, cells_.size() / kBucket), static_cast<std::uint32_t>(hash & low_mask(kFingerprintBits))};
+    return {kBucket * fast_range(hash, cells_.size() / kBucket),
+            static_cast<std::uint32_t>(hash & low_mask(kFingerprintBits))};
   }
   static std::uint64_t buckets_for(std::uint64_t listed) noexcept { return divide_up(listed, kListedPerBucket); }
 

@@ -31,8 +31,8 @@
 #include <cstdint>
 #include <span>
 
-#include "naysay/core/function_family.hpp"
 #include "naysay/core/bits.hpp"
+#include "naysay/core/function_family.hpp"
 
 namespace naysay {
 
@@ -47,8 +47,7 @@ class FunctionSearch {
     allowed_ = static_cast<std::uint32_t>(low_mask(1u << std::min(r, family::kPickLog)));
     for (unsigned i = 0; i < keys_.size(); ++i) {
       const std::uint64_t word = family::mask_word(keys_[i]);
-      for (unsigned column = 0; column < columns_; ++column)
-        column_[column] |= (word >> column & 1) << i;
+      for (unsigned column = 0; column < columns_; ++column) column_[column] |= (word >> column & 1) << i;
       Equation e{word >> family::kPlaceLog & low_mask(family::mask_bits(r)), std::uint64_t{1} << i};
       while (const std::uint64_t shared = e.left & leads_) {
         const Equation& b = basis_[std::bit_width(shared) - 1];
@@ -78,7 +77,8 @@ class FunctionSearch {
   // The picks that work with that column.
   std::uint32_t works(unsigned column) const noexcept {
     std::uint32_t alive = allowed_;
-    for (unsigned j = 0; j < rest_count_ && alive != 0; ++j) alive &= ~odd_[j] ^ (0 - family::parity(rests_[j] & column_[column]));
+    for (unsigned j = 0; j < rest_count_ && alive != 0; ++j)
+      alive &= ~odd_[j] ^ (0 - family::parity(rests_[j] & column_[column]));
     return alive;
   }
 
@@ -89,7 +89,8 @@ class FunctionSearch {
     std::uint64_t mask = 0;
     for (std::uint64_t left = leads_; left != 0; left &= left - 1) {  // low ones first: an equation ends in lower bits
       const unsigned lead = static_cast<unsigned>(std::countr_zero(left));
-      mask |= std::uint64_t{family::parity((basis_[lead].keys & right)) ^ family::parity(basis_[lead].left & mask)} << lead;
+      mask |= std::uint64_t{family::parity((basis_[lead].keys & right)) ^ family::parity(basis_[lead].left & mask)}
+              << lead;
     }
     return mask << family::kPlaceLog | column << family::kPickLog | pick;
   }
@@ -99,7 +100,8 @@ class FunctionSearch {
     for (unsigned column = place >> family::kPickLog; column < columns_; ++column, place = 0) {
       const auto skipped = static_cast<std::uint32_t>(low_mask(place & ((1u << family::kPickLog) - 1)));
       for (std::uint32_t alive = works(column) & ~skipped; alive != 0; alive &= alive - 1)
-        if (const std::uint64_t found = number(column, static_cast<unsigned>(std::countr_zero(alive))); found != 0) return found;
+        if (const std::uint64_t found = number(column, static_cast<unsigned>(std::countr_zero(alive))); found != 0)
+          return found;
     }
     return 0;
   }

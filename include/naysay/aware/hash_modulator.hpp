@@ -84,8 +84,8 @@ class HashModulator {
     if (auto ok = cells_.validate(); !ok) return ok;
     if (cells_.size() != 0 && (counter_bits_ < 1 || counter_bits_ > kMaxCounterBits || cells_.width() < counter_bits_ ||
                                cells_.width() > cell_bits(counter_bits_, kMaxBackups)))
-      return Error{Errc::corrupt, "hash_modulator: counters of " + std::to_string(counter_bits_) + " bits do not fit cells of " +
-                                      std::to_string(cells_.width())};
+      return Error{Errc::corrupt, "hash_modulator: counters of " + std::to_string(counter_bits_) +
+                                      " bits do not fit cells of " + std::to_string(cells_.width())};
     return Ok{};
   }
 

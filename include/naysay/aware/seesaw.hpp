@@ -85,7 +85,8 @@ class BasicSeesaw {
     std::uint32_t counter_bits = 4;
     std::uint32_t modulator_bits = 3;  // of a cell's count
     std::uint32_t backups = 2;
-    std::int32_t extra = -1;  // functions more for a key all of whose counters lean; 0: none, as in the paper; -1: choose
+    std::int32_t extra =
+        -1;  // functions more for a key all of whose counters lean; 0: none, as in the paper; -1: choose
     SeesawQuery query = SeesawQuery::exact_path;
 
     template <class Self, class V>
@@ -130,9 +131,11 @@ class BasicSeesaw {
     f.counter_bits_ = p.counter_bits;
     const bool marked = Adaptive || plan.shape.negatives > 0;
     const unsigned marks = marked ? kMarkBits : 0;
-    f.counters_ = Cells(std::max<std::uint64_t>(1, static_cast<std::uint64_t>(plan.shape.counters)), p.counter_bits + marks);
+    f.counters_ =
+        Cells(std::max<std::uint64_t>(1, static_cast<std::uint64_t>(plan.shape.counters)), p.counter_bits + marks);
     if (marked && plan.shape.cells > 0)
-      f.modulator_ = HashModulator(std::max<std::uint64_t>(1, static_cast<std::uint64_t>(plan.shape.cells)), p.modulator_bits, p.backups);
+      f.modulator_ = HashModulator(std::max<std::uint64_t>(1, static_cast<std::uint64_t>(plan.shape.cells)),
+                                   p.modulator_bits, p.backups);
     f.backups_ = f.modulator_.size() > 0 ? p.backups : 0;
 
     const auto encode = std::min<std::uint64_t>(static_cast<std::uint64_t>(plan.shape.negatives), w.negatives.size());
@@ -166,9 +169,7 @@ class BasicSeesaw {
 
   // Encodes a negative while the filter is in use: each of its counters leans from the moment it is 0, which may be now.
   // True: the negative is refused at this moment. A negative that costs nothing is not encoded.
-  bool adapt(Digest d, float cost) noexcept
-    requires Adaptive
-  {
+  bool adapt(Digest d, float cost) noexcept requires Adaptive {
     if (cost > 0) encode(d);
     return !may_contain(d);
   }
@@ -206,32 +207,35 @@ class BasicSeesaw {
     if (auto ok = modulator_.validate(); !ok) return ok;
     if (counters_.size() == 0) return wrong("it has no counters");
     const bool marked = Adaptive || modulator_.size() > 0 || counters_.width() != counter_bits_;
-    if (counter_bits_ < 1 || counter_bits_ > kMaxCounterBits || counters_.width() != counter_bits_ + (marked ? kMarkBits : 0))
+    if (counter_bits_ < 1 || counter_bits_ > kMaxCounterBits ||
+        counters_.width() != counter_bits_ + (marked ? kMarkBits : 0))
       return wrong("counters of " + std::to_string(counter_bits_) + " bits and their marks do not make cells of " +
                    std::to_string(counters_.width()));
     return Ok{};
   }
 
  private:
-  static constexpr std::uint32_t kMaxK = 32;            // 2^-32 at the best k; paths live on the stack
+  static constexpr std::uint32_t kMaxK = 32;  // 2^-32 at the best k; paths live on the stack
   static constexpr std::uint32_t kMaxExtra = 32;
   static constexpr std::uint32_t kGroup = 4;
   static constexpr std::uint32_t kMaxCounterBits = 16;  // beyond, no counter ever fills
   static constexpr unsigned kMarkBits = Adaptive ? 2 : 1;
-  static constexpr double kUntoldAlpha = 0.10;          // section 4.2: the paper's optimum at its defaults
-  static constexpr unsigned kUntoldExtra = 8;           // the middle of what the optimiser chooses from
+  static constexpr double kUntoldAlpha = 0.10;  // section 4.2: the paper's optimum at its defaults
+  static constexpr unsigned kUntoldExtra = 8;   // the middle of what the optimiser chooses from
 
   struct Path {
     std::uint64_t at[kMaxK + kMaxExtra];  // the bits at which the counters begin
     std::uint32_t steps;
-    bool conflicts;  // and has a cell
+    bool conflicts;              // and has a cell
     std::uint64_t cell;          // of the modulator; this and the next two only if it conflicts
     HashModulator::Entry entry;  // of that cell
     std::uint32_t index;         // the backup function: the entry's, or the one to choose if that is empty
   };
 
   static Result<Ok> check(const Params& p) {
-    const auto wrong = [](const std::string& what) { return Error{Errc::invalid_argument, std::string(kName) + ": " + what}; };
+    const auto wrong = [](const std::string& what) {
+      return Error{Errc::invalid_argument, std::string(kName) + ": " + what};
+    };
     if (p.k > kMaxK) return wrong("k is " + std::to_string(p.k) + "; it must be at most 32, or 0 for the best");
     if (p.alpha != -1 && !(p.alpha >= 0 && p.alpha <= 0.9))
       return wrong("alpha is " + to_text(p.alpha) + "; it must be 0 to 0.9, or -1 for the best");
@@ -345,7 +349,8 @@ class BasicSeesaw {
   template <unsigned Bits, unsigned Marks>
   struct Counters {
     static constexpr unsigned kBits = Bits, kMarks = Marks;
-    using Word = std::conditional_t<Bits == 4, std::uint16_t, std::uint32_t>;  // what holds a counter wherever it begins
+    using Word =
+        std::conditional_t<Bits == 4, std::uint16_t, std::uint32_t>;  // what holds a counter wherever it begins
     const std::uint64_t* words;
     std::uint64_t size;
     std::uint32_t bits;   // of a count
@@ -357,7 +362,9 @@ class BasicSeesaw {
     std::uint32_t negative() const noexcept { return mark_bits() > 0 ? std::uint32_t{1} << count_bits() : 0; }
     std::uint32_t pending() const noexcept { return mark_bits() > 1 ? std::uint32_t{2} << count_bits() : 0; }
 
-    std::uint64_t position(std::uint64_t hash) const noexcept { return fast_range(hash, size) * (count_bits() + mark_bits()); }
+    std::uint64_t position(std::uint64_t hash) const noexcept {
+      return fast_range(hash, size) * (count_bits() + mark_bits());
+    }
     std::uint64_t position(Digest d, std::uint32_t i) const noexcept { return position(triple_hash(d, i)); }
     std::uint32_t read(std::uint64_t at) const noexcept { return peek_bits<Word>(words, at); }
     void add(std::uint64_t* to, std::uint64_t at, std::uint32_t step) const noexcept { add_bits<Word>(to, at, step); }

@@ -29,9 +29,9 @@
 #include <span>
 #include <vector>
 
-#include "naysay/core/function_family.hpp"
 #include "naysay/core/bits.hpp"
 #include "naysay/core/cpu.hpp"
+#include "naysay/core/function_family.hpp"
 
 #if NAYSAY_X86
 #include <immintrin.h>
@@ -84,8 +84,10 @@ struct Avx2 {
 };
 struct Avx512 {
   typedef std::uint64_t Block __attribute__((vector_size(64), may_alias));
-  NAYSAY_TARGET(NAYSAY_AVX512) static inline void add(Block& sum, Block& carry, const Block& a, const Block& b) noexcept {
-    const __m512i s = reinterpret_cast<__m512i>(sum), x = reinterpret_cast<__m512i>(a), y = reinterpret_cast<__m512i>(b);
+  NAYSAY_TARGET(NAYSAY_AVX512)
+  static inline void add(Block& sum, Block& carry, const Block& a, const Block& b) noexcept {
+    const __m512i s = reinterpret_cast<__m512i>(sum), x = reinterpret_cast<__m512i>(a),
+                  y = reinterpret_cast<__m512i>(b);
     carry = reinterpret_cast<Block>(_mm512_ternarylogic_epi64(s, x, y, 0xe8));  // at least two of three
     sum = reinterpret_cast<Block>(_mm512_ternarylogic_epi64(s, x, y, 0x96));    // an odd number of three
   }
@@ -103,7 +105,8 @@ template <class R, class Block = typename R::Block>
     R::fan(p[plane], key.far[plane] >> from);
     p[plane] ^= key.near[plane];
   }
-  for (unsigned c = 0; c < kChildren; ++c) to[c] = (c & 1 ? p[0] : ~p[0]) & (c & 2 ? p[1] : ~p[1]) & (c & 4 ? p[2] : ~p[2]);
+  for (unsigned c = 0; c < kChildren; ++c)
+    to[c] = (c & 1 ? p[0] : ~p[0]) & (c & 2 ? p[1] : ~p[1]) & (c & 4 ? p[2] : ~p[2]);
 }
 
 // Adds a carry of weight 2^from, and uses it up.
@@ -155,7 +158,8 @@ template <class R, class Block = typename R::Block>
 
 // The functions all of whose counts are at most `limit`; false if there are none.
 template <class Block>
-[[gnu::always_inline]] inline bool at_most(const Block (*counts)[kCountBits], unsigned bits, std::uint64_t limit, Block& found) noexcept {
+[[gnu::always_inline]] inline bool at_most(const Block (*counts)[kCountBits], unsigned bits, std::uint64_t limit,
+                                           Block& found) noexcept {
   Block over = {};
   for (unsigned c = 0; c < kChildren; ++c) {
     Block same = ~Block{};
@@ -183,8 +187,8 @@ struct Best {
 // Takes the best of the 512 functions (c, b from first_b on, every a) into `best`, if it is better. `least` is the
 // smallest maximum there can be.
 template <class R>
-[[gnu::always_inline]] inline void try_group(const Scratch::Key* keys, std::uint32_t c, unsigned first_b, std::uint64_t n, unsigned bits,
-                                             std::uint64_t least, Best& best) noexcept {
+[[gnu::always_inline]] inline void try_group(const Scratch::Key* keys, std::uint32_t c, unsigned first_b,
+                                             std::uint64_t n, unsigned bits, std::uint64_t least, Best& best) noexcept {
   using Block = typename R::Block;
   constexpr unsigned kStep = sizeof(Block) / 8;
   for (unsigned b = first_b; b < first_b + kLanes; b += kStep) {
@@ -214,19 +218,19 @@ template <class R>
   }
 }
 
-inline void try_group_scalar(const Scratch::Key* keys, std::uint32_t c, unsigned first_b, std::uint64_t n, unsigned bits,
-                            std::uint64_t least, Best& best) noexcept {
+inline void try_group_scalar(const Scratch::Key* keys, std::uint32_t c, unsigned first_b, std::uint64_t n,
+                             unsigned bits, std::uint64_t least, Best& best) noexcept {
   try_group<Plain>(keys, c, first_b, n, bits, least, best);
 }
 #if NAYSAY_X86
 NAYSAY_TARGET(NAYSAY_AVX2)
 inline void try_group_avx2(const Scratch::Key* keys, std::uint32_t c, unsigned first_b, std::uint64_t n, unsigned bits,
-                            std::uint64_t least, Best& best) noexcept {
+                           std::uint64_t least, Best& best) noexcept {
   try_group<Avx2>(keys, c, first_b, n, bits, least, best);
 }
 NAYSAY_TARGET(NAYSAY_AVX512)
-inline void try_group_avx512(const Scratch::Key* keys, std::uint32_t c, unsigned first_b, std::uint64_t n, unsigned bits,
-                            std::uint64_t least, Best& best) noexcept {
+inline void try_group_avx512(const Scratch::Key* keys, std::uint32_t c, unsigned first_b, std::uint64_t n,
+                             unsigned bits, std::uint64_t least, Best& best) noexcept {
   try_group<Avx512>(keys, c, first_b, n, bits, least, best);
 }
 #endif
@@ -241,7 +245,8 @@ inline constexpr std::uint64_t kMaxSpreadKeys = (std::uint64_t{1} << spread_deta
 // The number, less than 2^spread_bits, of the function that spreads `xs` (distinct) most evenly over 2^child_log
 // children. Sets of fewer than 2 and of more than kMaxSpreadKeys keys get number 0.
 // Requires 1 <= child_log <= 3 and 9 <= spread_bits <= 16.
-inline std::uint32_t best_spread(std::span<const std::uint64_t> xs, unsigned child_log, unsigned spread_bits, SpreadScratch& s) {
+inline std::uint32_t best_spread(std::span<const std::uint64_t> xs, unsigned child_log, unsigned spread_bits,
+                                 SpreadScratch& s) {
   using namespace spread_detail;
   assert(child_log >= 1 && child_log <= family::kChildLog);
   assert(spread_bits >= family::kMinSpreadBits && spread_bits <= family::kMaxSpreadBits);
@@ -260,13 +265,19 @@ inline std::uint32_t best_spread(std::span<const std::uint64_t> xs, unsigned chi
   for (std::uint32_t c = 0; c < cs; ++c) {
     for (std::uint64_t i = 0; i < n; ++i)
       for (unsigned p = 0; p < family::kChildLog; ++p)
-        s.keys[i].near[p] = p < child_log ? (s.words[i].a >> p) ^ (std::uint64_t{0} - (s.words[i].c >> (c + p) & 1)) : 0;
+        s.keys[i].near[p] =
+            p < child_log ? (s.words[i].a >> p) ^ (std::uint64_t{0} - (s.words[i].c >> (c + p) & 1)) : 0;
     for (unsigned b = 0; b < bs && best.squares != fewest_squares; b += kLanes) {
 #if NAYSAY_X86
       switch (simd()) {
-        case Simd::avx512: try_group_avx512(s.keys.data(), c, b, n, bits, least, best); continue;
-        case Simd::avx2: try_group_avx2(s.keys.data(), c, b, n, bits, least, best); continue;
-        case Simd::scalar: break;
+        case Simd::avx512:
+          try_group_avx512(s.keys.data(), c, b, n, bits, least, best);
+          continue;
+        case Simd::avx2:
+          try_group_avx2(s.keys.data(), c, b, n, bits, least, best);
+          continue;
+        case Simd::scalar:
+          break;
       }
 #endif
       try_group_scalar(s.keys.data(), c, b, n, bits, least, best);

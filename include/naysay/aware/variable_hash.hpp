@@ -38,11 +38,11 @@
 #include <memory>
 #include <vector>
 
-#include "naysay/core/function_family.hpp"
 #include "naysay/aware/function_search.hpp"
 #include "naysay/aware/spread.hpp"
 #include "naysay/core/cpu.hpp"
 #include "naysay/core/filter.hpp"
+#include "naysay/core/function_family.hpp"
 #include "naysay/core/shards.hpp"
 #include "naysay/theory/variable_hash.hpp"
 
@@ -91,24 +91,29 @@ class VariableHash {
   static Result<Shape> plan(std::uint64_t keys, const Params& p) {
     const auto wrong = [](const std::string& what) { return Error{Errc::invalid_argument, "variable-hash: " + what}; };
     if (p.function_bits > family::kMaxFunctionBits)
-      return wrong("function_bits is " + std::to_string(p.function_bits) + "; it must be at most 55, or 0 for the best");
+      return wrong("function_bits is " + std::to_string(p.function_bits) +
+                   "; it must be at most 55, or 0 for the best");
     if (p.functions > family::kMaxFunctions)
-      return wrong("functions is " + std::to_string(p.functions) + "; it must be at most 64, or 0 for what the budget pays for");
+      return wrong("functions is " + std::to_string(p.functions) +
+                   "; it must be at most 64, or 0 for what the budget pays for");
     if (!(p.keys_per_slot >= 0 && p.keys_per_slot <= kMaxKeysPerSlot))
       return wrong("keys_per_slot is " + to_text(p.keys_per_slot) + "; it must be at most 48, or 0 for the best");
     for (std::uint32_t bits : {p.sector_bits, p.bucket_bits})
       if (bits != 0 && (bits < family::kMinSpreadBits || bits > family::kMaxSpreadBits))
-        return wrong("sector_bits or bucket_bits is " + std::to_string(bits) + "; it must be 9 to 16, or 0 for the best");
+        return wrong("sector_bits or bucket_bits is " + std::to_string(bits) +
+                     "; it must be 9 to 16, or 0 for the best");
     const Defaults& d = kDefaults[static_cast<std::size_t>(p.effort)];
     Shape s = variable_hash::place(keys, p.keys_per_slot > 0 ? p.keys_per_slot : d.keys_per_slot);
     s.tries_log[1] = p.sector_bits != 0 ? p.sector_bits : d.spread_bits;
     s.tries_log[2] = p.bucket_bits != 0 ? p.bucket_bits : d.spread_bits;
     const std::uint64_t budget = budget_bits(p.bits_per_key, keys);
     variable_hash::choose_functions(s, keys, budget, p.function_bits, p.functions);
-    const std::uint64_t needed = s.spread_size_bits() + std::max(s.functions, s.slots()) * std::max(s.function_bits, 1u);
+    const std::uint64_t needed =
+        s.spread_size_bits() + std::max(s.functions, s.slots()) * std::max(s.function_bits, 1u);
     if (s.functions < s.slots() || needed > budget)
-      return Error{Errc::out_of_budget, "variable-hash: " + std::to_string(s.slots()) + " slots need at least " + std::to_string(needed) +
-                                            " bits; bits_per_key pays for " + std::to_string(budget)};
+      return Error{Errc::out_of_budget, "variable-hash: " + std::to_string(s.slots()) + " slots need at least " +
+                                            std::to_string(needed) + " bits; bits_per_key pays for " +
+                                            std::to_string(budget)};
     return s;
   }
 
@@ -139,7 +144,8 @@ class VariableHash {
     for_each_shard(w.keys, f.regions_, w.threads, [&](std::uint64_t region, std::span<std::uint64_t> los) {
       Worker(f, shape, spreads, negatives, still_accepted).build(region, los);
       const std::uint64_t so_far = done.fetch_add(1, std::memory_order_relaxed);
-      if (w.threads <= 1 && so_far % kTellRegions == 0) w.tell("variable-hash: searching functions", so_far, f.regions_);
+      if (w.threads <= 1 && so_far % kTellRegions == 0)
+        w.tell("variable-hash: searching functions", so_far, f.regions_);
     });
     f.say(w, still_accepted.load());
     return f;
@@ -148,9 +154,12 @@ class VariableHash {
   bool may_contain(Digest d) const noexcept {
 #if NAYSAY_X86
     switch (simd()) {
-      case Simd::avx512: return ask_avx512(*this, d);
-      case Simd::avx2: return ask_avx2(*this, d);
-      case Simd::scalar: break;
+      case Simd::avx512:
+        return ask_avx512(*this, d);
+      case Simd::avx2:
+        return ask_avx2(*this, d);
+      case Simd::scalar:
+        break;
     }
 #endif
     return ask<Plain>(*this, d);
@@ -158,9 +167,12 @@ class VariableHash {
   void may_contain(std::span<const Digest> keys, std::uint8_t* out) const noexcept {
 #if NAYSAY_X86
     switch (simd()) {
-      case Simd::avx512: return ask_all_avx512(*this, keys, out);
-      case Simd::avx2: return ask_all_avx2(*this, keys, out);
-      case Simd::scalar: break;
+      case Simd::avx512:
+        return ask_all_avx512(*this, keys, out);
+      case Simd::avx2:
+        return ask_all_avx2(*this, keys, out);
+      case Simd::scalar:
+        break;
     }
 #endif
     ask_all<Plain>(*this, keys, out);
@@ -182,11 +194,13 @@ class VariableHash {
     const family::SpreadWords words = family::spread_words(d.lo + seed_);
     std::uint64_t at = fast_range(d.hi, regions_);
     if (log_[0] == family::kChildLog) {  // then all levels are full
-      for (const Array<std::uint16_t>& numbers : spread_) at = at << family::kChildLog | family::spread_child(words, numbers[at]);
+      for (const Array<std::uint16_t>& numbers : spread_)
+        at = at << family::kChildLog | family::spread_child(words, numbers[at]);
       return at;
     }
     for (unsigned level = 0; level < variable_hash::kLevels; ++level)
-      if (log_[level] != 0) at = at << log_[level] | (family::spread_child(words, spread_[level][at]) & low_mask(log_[level]));
+      if (log_[level] != 0)
+        at = at << log_[level] | (family::spread_child(words, spread_[level][at]) & low_mask(log_[level]));
     return at;
   }
   std::uint32_t functions_of(std::uint64_t slot) const noexcept { return k_ + (slot < extra_); }
@@ -205,7 +219,8 @@ class VariableHash {
   }
   double share_not_found() const noexcept {
     std::uint64_t missing = 0, all = 0;
-    for (std::uint64_t slot = 0; slot < slots(); ++slot) missing += functions_of(slot) - found(slot), all += functions_of(slot);
+    for (std::uint64_t slot = 0; slot < slots(); ++slot)
+      missing += functions_of(slot) - found(slot), all += functions_of(slot);
     return static_cast<double>(missing) / static_cast<double>(all);
   }
 
@@ -223,7 +238,9 @@ class VariableHash {
     functions_ = Array<std::uint64_t>(words_for_bits(s.functions * s.function_bits) + kSpareWords);
   }
   VariableHash() = default;
-  std::span<std::uint16_t> mutable_spread(unsigned level) noexcept { return {spread_[level].mutable_data(), spread_[level].size()}; }
+  std::span<std::uint16_t> mutable_spread(unsigned level) noexcept {
+    return {spread_[level].mutable_data(), spread_[level].size()};
+  }
   std::span<std::uint64_t> mutable_functions() noexcept { return {functions_.mutable_data(), functions_.size()}; }
   // What a builder has to say about itself when it is done.
   void say(const Workload& w, std::uint64_t still_accepted) const {
@@ -262,22 +279,25 @@ class VariableHash {
       if (log_[level] > family::kChildLog)
         return wrong("a node has 2^" + std::to_string(log_[level]) + " children; it must have at most 2^3");
       if (spread_[level].size() != (log_[level] != 0 ? nodes : 0))
-        return wrong(std::to_string(spread_[level].size()) + " spread functions for " + std::to_string(nodes) + " nodes");
+        return wrong(std::to_string(spread_[level].size()) + " spread functions for " + std::to_string(nodes) +
+                     " nodes");
     }
     if (function_bits_ < 1 || function_bits_ > family::kMaxFunctionBits)
       return wrong("a function has " + std::to_string(function_bits_) + " bits; it must have 1 to 55");
     if (k_ < 1 || k_ > family::kMaxFunctions || extra_ >= slots())
-      return wrong("slots of " + std::to_string(k_) + " functions, " + std::to_string(extra_) + " with one more, do not exist");
+      return wrong("slots of " + std::to_string(k_) + " functions, " + std::to_string(extra_) +
+                   " with one more, do not exist");
     if (functions_.size() != words_for_bits((slots() * k_ + extra_) * function_bits_) + kSpareWords)
-      return wrong(std::to_string(functions_.size()) + " words do not hold the functions of " + std::to_string(slots()) + " slots");
+      return wrong(std::to_string(functions_.size()) + " words do not hold the functions of " +
+                   std::to_string(slots()) + " slots");
     return Ok{};
   }
 
  private:
-  static constexpr std::uint64_t kSpareWords = 8;      // so that 64 bytes can be loaded at the last function
-  static constexpr double kMaxKeysPerSlot = 48;        // a slot may get a few more; past 64 nothing is searched
+  static constexpr std::uint64_t kSpareWords = 8;  // so that 64 bytes can be loaded at the last function
+  static constexpr double kMaxKeysPerSlot = 48;    // a slot may get a few more; past 64 nothing is searched
   static constexpr std::uint64_t kPricedKeys = 1 << 20;
-  static constexpr double kPriceMargin = 1.02;         // of the rate: what the model may be off
+  static constexpr double kPriceMargin = 1.02;  // of the rate: what the model may be off
   static constexpr std::uint64_t kTellRegions = 16;
 
   struct Defaults {
@@ -299,7 +319,8 @@ class VariableHash {
   };
   [[gnu::always_inline]] Probe probe(Digest d) const noexcept {
     const std::uint64_t slot = slot_of(d), at = first_function(slot) * function_bits_;
-    return {reinterpret_cast<const std::uint32_t*>(functions_.data()) + (at >> 5), static_cast<unsigned>(at & 31), functions_of(slot), d.lo + seed_};
+    return {reinterpret_cast<const std::uint32_t*>(functions_.data()) + (at >> 5), static_cast<unsigned>(at & 31),
+            functions_of(slot), d.lo + seed_};
   }
   // Slots have k_ functions or one more; the vector loops run as often for both, so that their end is predictable.
   unsigned most_functions() const noexcept { return k_ + (extra_ != 0); }
@@ -310,7 +331,8 @@ class VariableHash {
   }
   // The slots of the next keys are on their way while one is looked at.
   template <class T>
-  [[gnu::always_inline]] static void ask_all(const VariableHash& self, std::span<const Digest> keys, std::uint8_t* out) noexcept {
+  [[gnu::always_inline]] static void ask_all(const VariableHash& self, std::span<const Digest> keys,
+                                             std::uint8_t* out) noexcept {
     Probe ring[kAhead];
     const std::uint64_t last_word = std::uint64_t{self.most_functions()} * self.function_bits_ >> 5;
     for (std::size_t i = 0; i < keys.size() + kAhead; ++i) {
@@ -327,9 +349,10 @@ class VariableHash {
     [[gnu::always_inline]] static bool test(const VariableHash& self, const Probe& p) noexcept {
       const unsigned r = self.function_bits_;
       const std::uint64_t mask_word = family::mask_word(p.x);
-      const auto one = [&](unsigned f) __attribute__((always_inline)) -> unsigned {
+      const auto one = [&](unsigned f) __attribute__((always_inline))->unsigned {
         const std::uint64_t at = p.shift + std::uint64_t{f} * r;
-        const std::uint64_t number = load_u64(reinterpret_cast<const unsigned char*>(p.words) + (at >> 3)) >> (at & 7) & low_mask(r);
+        const std::uint64_t number =
+            load_u64(reinterpret_cast<const unsigned char*>(p.words) + (at >> 3)) >> (at & 7) & low_mask(r);
         return family::accepts(number, family::pick_word(p.x, f), mask_word);
       };
       unsigned f = 0;
@@ -377,11 +400,15 @@ class VariableHash {
   struct Avx2 {
     typedef std::uint32_t Lanes __attribute__((vector_size(32), may_alias));
     static constexpr Lanes kLanes = {0, 1, 2, 3, 4, 5, 6, 7};
-    NAYSAY_TARGET(NAYSAY_AVX2) static void load(Lanes& to, const std::uint32_t* from, bool) noexcept { std::memcpy(&to, from, sizeof to); }
-    NAYSAY_TARGET(NAYSAY_AVX2) static void pick_words(Lanes& to, const Lanes& from, const Lanes& which) noexcept {
-      to = reinterpret_cast<Lanes>(_mm256_permutevar8x32_epi32(reinterpret_cast<__m256i>(from), reinterpret_cast<__m256i>(which)));
+    NAYSAY_TARGET(NAYSAY_AVX2) static void load(Lanes& to, const std::uint32_t* from, bool) noexcept {
+      std::memcpy(&to, from, sizeof to);
     }
-    NAYSAY_TARGET(NAYSAY_AVX2) static unsigned passes(const Lanes& z, const Lanes& masked, const Lanes& number) noexcept {
+    NAYSAY_TARGET(NAYSAY_AVX2) static void pick_words(Lanes& to, const Lanes& from, const Lanes& which) noexcept {
+      to = reinterpret_cast<Lanes>(
+          _mm256_permutevar8x32_epi32(reinterpret_cast<__m256i>(from), reinterpret_cast<__m256i>(which)));
+    }
+    NAYSAY_TARGET(NAYSAY_AVX2)
+    static unsigned passes(const Lanes& z, const Lanes& masked, const Lanes& number) noexcept {
       Lanes odd = masked ^ masked >> 16;
       for (unsigned half = 8; half > 0; half /= 2) odd ^= odd >> half;
       odd = (odd ^ z) << 31 | reinterpret_cast<Lanes>(number == 0);
@@ -391,8 +418,12 @@ class VariableHash {
       return self.function_bits_ <= family::kNarrowBits ? test_narrow<Avx2>(self, p) : Plain::test(self, p);
     }
   };
-  [[gnu::flatten]] NAYSAY_TARGET(NAYSAY_AVX2) static bool ask_avx2(const VariableHash& self, Digest d) noexcept { return ask<Avx2>(self, d); }
-  [[gnu::flatten]] NAYSAY_TARGET(NAYSAY_AVX2) static void ask_all_avx2(const VariableHash& self, std::span<const Digest> keys, std::uint8_t* out) noexcept {
+  [[gnu::flatten]] NAYSAY_TARGET(NAYSAY_AVX2) static bool ask_avx2(const VariableHash& self, Digest d) noexcept {
+    return ask<Avx2>(self, d);
+  }
+  [[gnu::flatten]] NAYSAY_TARGET(NAYSAY_AVX2) static void ask_all_avx2(const VariableHash& self,
+                                                                       std::span<const Digest> keys,
+                                                                       std::uint8_t* out) noexcept {
     ask_all<Avx2>(self, keys, out);
   }
 
@@ -401,23 +432,32 @@ class VariableHash {
     static constexpr Lanes kLanes = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     // half a line, where it is enough, crosses into another line half as often
     NAYSAY_TARGET(NAYSAY_AVX512) static void load(Lanes& to, const std::uint32_t* from, bool half) noexcept {
-      to = half ? reinterpret_cast<Lanes>(_mm512_castsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from))))
+      to = half ? reinterpret_cast<Lanes>(
+                      _mm512_castsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from))))
                 : reinterpret_cast<Lanes>(_mm512_loadu_si512(from));
     }
     NAYSAY_TARGET(NAYSAY_AVX512) static void pick_words(Lanes& to, const Lanes& from, const Lanes& which) noexcept {
       constexpr __mmask16 kAll = 0xffff;  // gcc 12 warns of the form without a mask
-      to = reinterpret_cast<Lanes>(_mm512_maskz_permutexvar_epi32(kAll, reinterpret_cast<__m512i>(which), reinterpret_cast<__m512i>(from)));
+      to = reinterpret_cast<Lanes>(
+          _mm512_maskz_permutexvar_epi32(kAll, reinterpret_cast<__m512i>(which), reinterpret_cast<__m512i>(from)));
     }
-    NAYSAY_TARGET(NAYSAY_AVX512) static unsigned passes(const Lanes& z, const Lanes& masked, const Lanes& number) noexcept {
-      const __m512i odd = _mm512_xor_si512(reinterpret_cast<__m512i>(z), _mm512_popcnt_epi32(reinterpret_cast<__m512i>(masked)));
-      return _mm512_test_epi32_mask(odd, _mm512_set1_epi32(1)) | _mm512_testn_epi32_mask(reinterpret_cast<__m512i>(number), reinterpret_cast<__m512i>(number));
+    NAYSAY_TARGET(NAYSAY_AVX512)
+    static unsigned passes(const Lanes& z, const Lanes& masked, const Lanes& number) noexcept {
+      const __m512i odd =
+          _mm512_xor_si512(reinterpret_cast<__m512i>(z), _mm512_popcnt_epi32(reinterpret_cast<__m512i>(masked)));
+      return _mm512_test_epi32_mask(odd, _mm512_set1_epi32(1)) |
+             _mm512_testn_epi32_mask(reinterpret_cast<__m512i>(number), reinterpret_cast<__m512i>(number));
     }
     NAYSAY_TARGET(NAYSAY_AVX512) static bool test(const VariableHash& self, const Probe& p) noexcept {
       return self.function_bits_ <= family::kNarrowBits ? test_narrow<Avx512>(self, p) : Plain::test(self, p);
     }
   };
-  [[gnu::flatten]] NAYSAY_TARGET(NAYSAY_AVX512) static bool ask_avx512(const VariableHash& self, Digest d) noexcept { return ask<Avx512>(self, d); }
-  [[gnu::flatten]] NAYSAY_TARGET(NAYSAY_AVX512) static void ask_all_avx512(const VariableHash& self, std::span<const Digest> keys, std::uint8_t* out) noexcept {
+  [[gnu::flatten]] NAYSAY_TARGET(NAYSAY_AVX512) static bool ask_avx512(const VariableHash& self, Digest d) noexcept {
+    return ask<Avx512>(self, d);
+  }
+  [[gnu::flatten]] NAYSAY_TARGET(NAYSAY_AVX512) static void ask_all_avx512(const VariableHash& self,
+                                                                           std::span<const Digest> keys,
+                                                                           std::uint8_t* out) noexcept {
     ask_all<Avx512>(self, keys, out);
   }
 #endif
@@ -443,7 +483,8 @@ class VariableHash {
       std::vector<std::uint64_t> fill(start_.begin(), start_.end() - 1);
       for (std::uint64_t i = 0; i < w.negatives.size(); ++i) {
         const Digest& d = w.negatives[i];
-        all_[fill[shard_of(d, f.regions_)]++] = {d.lo + f.seed_, 1 + static_cast<std::uint64_t>(scale * static_cast<double>(w.cost(i)))};
+        all_[fill[shard_of(d, f.regions_)]++] = {
+            d.lo + f.seed_, 1 + static_cast<std::uint64_t>(scale * static_cast<double>(w.cost(i)))};
       }
     }
     // Each region is asked for once, and its list may be reordered.
@@ -462,7 +503,8 @@ class VariableHash {
   // Builds one region.
   class Worker {
    public:
-    Worker(VariableHash& f, const Shape& shape, Spreads spreads, const Negatives& negatives, std::atomic<std::uint64_t>& still_accepted)
+    Worker(VariableHash& f, const Shape& shape, Spreads spreads, const Negatives& negatives,
+           std::atomic<std::uint64_t>& still_accepted)
         : f_(f), shape_(shape), spreads_(spreads), negatives_(negatives), still_accepted_(still_accepted) {}
 
     void build(std::uint64_t region, std::span<std::uint64_t> xs) {
@@ -480,14 +522,19 @@ class VariableHash {
       if (log == 0) return spread_out(level + 1, at, xs, negatives);
       if (spreads_ == Spreads::wanted) {
         static thread_local SpreadScratch scratch;
-        f_.spread_[level].at_mut(at) = static_cast<std::uint16_t>(best_spread(xs, log, shape_.tries_log[level], scratch));
+        f_.spread_[level].at_mut(at) =
+            static_cast<std::uint16_t>(best_spread(xs, log, shape_.tries_log[level], scratch));
       }
       const std::uint32_t number = f_.spread_[level][at];
-      const auto child = [&](std::uint64_t x) { return family::spread_child(family::spread_words(x), number) & low_mask(log); };
+      const auto child = [&](std::uint64_t x) {
+        return family::spread_child(family::spread_words(x), number) & low_mask(log);
+      };
       for (std::uint64_t c = 0; c < std::uint64_t{1} << log; ++c) {
-        const auto keys = static_cast<std::size_t>(std::partition(xs.begin(), xs.end(), [&](std::uint64_t x) { return child(x) == c; }) - xs.begin());
+        const auto keys = static_cast<std::size_t>(
+            std::partition(xs.begin(), xs.end(), [&](std::uint64_t x) { return child(x) == c; }) - xs.begin());
         const auto others = static_cast<std::size_t>(
-            std::partition(negatives.begin(), negatives.end(), [&](const Negative& y) { return child(y.x) == c; }) - negatives.begin());
+            std::partition(negatives.begin(), negatives.end(), [&](const Negative& y) { return child(y.x) == c; }) -
+            negatives.begin());
         spread_out(level + 1, at << log | c, xs.first(keys), negatives.first(others));
         xs = xs.subspan(keys), negatives = negatives.subspan(others);
       }
@@ -495,7 +542,8 @@ class VariableHash {
 
     void search(std::uint64_t slot, std::span<const std::uint64_t> xs, std::span<Negative> negatives) {
       const auto keep = [&](auto&& stays) {
-        negatives = negatives.first(static_cast<std::size_t>(std::partition(negatives.begin(), negatives.end(), stays) - negatives.begin()));
+        negatives = negatives.first(
+            static_cast<std::size_t>(std::partition(negatives.begin(), negatives.end(), stays) - negatives.begin()));
       };
       // a negative that is a key cannot be refused
       keep([&](const Negative& y) { return std::find(xs.begin(), xs.end(), y.x) == xs.end(); });
@@ -512,7 +560,9 @@ class VariableHash {
               if (!family::accepts(other, family::pick_word(y.x, f), family::mask_word(y.x))) refused += y.weight;
             if (refused > most) most = refused, number = other;
           }
-          keep([&](const Negative& y) { return family::accepts(number, family::pick_word(y.x, f), family::mask_word(y.x)); });
+          keep([&](const Negative& y) {
+            return family::accepts(number, family::pick_word(y.x, f), family::mask_word(y.x));
+          });
         }
         or_bits(f_.functions_.mutable_data(), (f_.first_function(slot) + f) * f_.function_bits_, number);
       }
@@ -536,6 +586,7 @@ class VariableHash {
   Array<std::uint64_t> functions_;
 };
 
-static_assert(TunableFilter<VariableHash> && BatchFilter<VariableHash> && !DynamicFilter<VariableHash> && !AdaptiveFilter<VariableHash>);
+static_assert(TunableFilter<VariableHash> && BatchFilter<VariableHash> && !DynamicFilter<VariableHash> &&
+              !AdaptiveFilter<VariableHash>);
 
 }  // namespace naysay

@@ -59,18 +59,21 @@ class WeightedCountingBloom {
 
   static Result<WeightedCountingBloom> build(const Workload& w, const Params& p) {
     if (p.k > kMaxK)
-      return Error{Errc::invalid_argument, "weighted-counting-bloom: k is " + std::to_string(p.k) + "; it must be at most 64, or 0 for the best"};
+      return Error{Errc::invalid_argument, "weighted-counting-bloom: k is " + std::to_string(p.k) +
+                                               "; it must be at most 64, or 0 for the best"};
     if (p.counter_bits < 1 || p.counter_bits > kMaxCounterBits)
-      return Error{Errc::invalid_argument, "weighted-counting-bloom: counter_bits is " + std::to_string(p.counter_bits) + "; it must be 1 to 16"};
+      return Error{Errc::invalid_argument, "weighted-counting-bloom: counter_bits is " +
+                                               std::to_string(p.counter_bits) + "; it must be 1 to 16"};
     const std::uint64_t budget = budget_bits(p.bits_per_key, w.room());
     std::vector<std::uint64_t> order(w.negatives.size());
     std::iota(order.begin(), order.end(), std::uint64_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](std::uint64_t a, std::uint64_t b) { return w.cost(a) > w.cost(b); });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::uint64_t a, std::uint64_t b) { return w.cost(a) > w.cost(b); });
     const Cut cut = choose(w, p, order, budget);
     if (cut.listed != 0 && CostList::bits_for(cut.listed) + p.counter_bits > budget)
-      return Error{Errc::out_of_budget, "weighted-counting-bloom: a list of " + std::to_string(cut.listed) + " negatives takes " +
-                                            std::to_string(CostList::bits_for(cut.listed)) + " bits of " + std::to_string(budget) +
-                                            "; list fewer or give more bits"};
+      return Error{Errc::out_of_budget, "weighted-counting-bloom: a list of " + std::to_string(cut.listed) +
+                                            " negatives takes " + std::to_string(CostList::bits_for(cut.listed)) +
+                                            " bits of " + std::to_string(budget) + "; list fewer or give more bits"};
     WeightedCountingBloom f;
     f.list_ = CostList(cut.listed);
     std::uint64_t in = 0;
@@ -127,7 +130,8 @@ class WeightedCountingBloom {
     visit("list", self.list_);
   }
   Result<Ok> validate() const {
-    if (k_ < 1 || k_ > kMaxK) return Error{Errc::corrupt, "weighted-counting-bloom: k is " + std::to_string(k_) + "; it must be 1 to 64"};
+    if (k_ < 1 || k_ > kMaxK)
+      return Error{Errc::corrupt, "weighted-counting-bloom: k is " + std::to_string(k_) + "; it must be 1 to 64"};
     if (auto ok = counters_.validate(); !ok) return ok;
     if (counters_.size() == 0) return Error{Errc::corrupt, "weighted-counting-bloom: it has no counters"};
     return list_.validate();
@@ -167,7 +171,9 @@ class WeightedCountingBloom {
     return best;
   }
 
-  std::uint64_t position(Digest d, std::uint32_t i) const noexcept { return fast_range(triple_hash(d, i), counters_.size()); }
+  std::uint64_t position(Digest d, std::uint32_t i) const noexcept {
+    return fast_range(triple_hash(d, i), counters_.size());
+  }
 
   Cells counters_;
   CostList list_;

@@ -318,8 +318,7 @@ Result<Ok> params_from_text(std::string_view who, std::span<const Param> texts, 
     };
     T::fields(params, visit);
     const std::string start = std::string(who) + ": ";
-    if (!found)
-      return Error{Errc::invalid_argument, start + "no parameter '" + text.name + "'; it takes " + names};
+    if (!found) return Error{Errc::invalid_argument, start + "no parameter '" + text.name + "'; it takes " + names};
     if (!wrong.empty())
       return Error{Errc::invalid_argument, start + text.name + " is '" + text.value + "'; it must be " + wrong};
   }

@@ -97,14 +97,14 @@ class Array {
   static T* allocate(std::uint64_t size) {
     if (size == 0) return nullptr;
     const std::size_t bytes = size * sizeof(T);
-    void* memory = ::operator new(bytes, std::align_val_t{alignment(size)});
+    void* memory = ::operator new (bytes, std::align_val_t{alignment(size)});
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
     if (bytes >= kHugeFrom) ::madvise(memory, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
 #endif
     return static_cast<T*>(memory);
   }
   static void release(T* data, std::uint64_t size) noexcept {
-    if (data) ::operator delete(static_cast<void*>(data), std::align_val_t{alignment(size)});
+    if (data) ::operator delete (static_cast<void*>(data), std::align_val_t{alignment(size)});
   }
   void copy_from(const T* source) {
     data_ = allocate(size_);

@@ -313,7 +313,8 @@ class RankedBits {
   // Requires test(i), and no set() since seal().
   std::uint64_t slot(std::uint64_t i) const noexcept {
     std::uint64_t ones = before_[i / kBlock];
-    for (std::uint64_t w = i / kBlock * kWords; w < i / 64; ++w) ones += static_cast<std::uint64_t>(std::popcount(words_[w]));
+    for (std::uint64_t w = i / kBlock * kWords; w < i / 64; ++w)
+      ones += static_cast<std::uint64_t>(std::popcount(words_[w]));
     return ones + static_cast<std::uint64_t>(std::popcount(words_[i / 64] & low_mask(static_cast<unsigned>(i % 64))));
   }
 

@@ -92,40 +92,47 @@ struct Claims {
 template <class F>
 concept Filter = std::movable<F> && std::default_initializable<F> && Described<F> && Described<typename F::Params> &&
     requires(const F& f, const Workload& w, const typename F::Params& p, Digest d) {
-      { F::build(w, p) } -> std::same_as<Result<F>>;
-      { F::kClaims } -> std::convertible_to<Claims>;
-      { p.bits_per_key } -> std::convertible_to<double>;
-      { f.may_contain(d) } noexcept -> std::same_as<bool>;
-      { f.expected_fpr() } noexcept -> std::same_as<double>;  // on strangers, for the keys it holds now
-      { f.size_bits() } noexcept -> std::same_as<std::uint64_t>;
-      { f.validate() } -> std::same_as<Result<Ok>>;
-    };
+  { F::build(w, p) } -> std::same_as<Result<F>>;
+  { F::kClaims } -> std::convertible_to<Claims>;
+  { p.bits_per_key } -> std::convertible_to<double>;
+  { f.may_contain(d) }
+  noexcept->std::same_as<bool>;
+  { f.expected_fpr() }
+  noexcept->std::same_as<double>;  // on strangers, for the keys it holds now
+  { f.size_bits() }
+  noexcept->std::same_as<std::uint64_t>;
+  { f.validate() } -> std::same_as<Result<Ok>>;
+};
 
 // Keys may come later. insert is false when there is no room, and then nothing has changed.
 template <class F>
 concept DynamicFilter = Filter<F> && requires(F& f, Digest d) {
-  { f.insert(d) } noexcept -> std::same_as<bool>;
+  { f.insert(d) }
+  noexcept->std::same_as<bool>;
 };
 
 // Keys may leave. erase requires that the key is in: erasing a key that was never inserted, but which the filter
 // takes for one, may remove another key. Erasing what may_contain() denies returns false and changes nothing.
 template <class F>
 concept ErasableFilter = DynamicFilter<F> && requires(F& f, Digest d) {
-  { f.erase(d) } noexcept -> std::same_as<bool>;
+  { f.erase(d) }
+  noexcept->std::same_as<bool>;
 };
 
 // Told of a false positive and its cost, it stops making it, at once or (Claims::adapts_with_churn) by and by. True: the
 // negative is refused from now on, and false if it is not refused yet. Requires that d is not a key.
 template <class F>
 concept AdaptiveFilter = Filter<F> && requires(F& f, Digest d, float cost) {
-  { f.adapt(d, cost) } noexcept -> std::same_as<bool>;
+  { f.adapt(d, cost) }
+  noexcept->std::same_as<bool>;
 };
 
 // Learns from what it is told until full(); shown the keys of its build once more, warm() makes use of it. An error leaves
 // a filter that denies no key.
 template <class F>
 concept WarmingFilter = AdaptiveFilter<F> && requires(F& f, const F& c, std::span<const Digest> keys) {
-  { c.full() } noexcept -> std::same_as<bool>;
+  { c.full() }
+  noexcept->std::same_as<bool>;
   { f.warm(keys) } -> std::same_as<Result<Ok>>;
 };
 
@@ -133,15 +140,18 @@ concept WarmingFilter = AdaptiveFilter<F> && requires(F& f, const F& c, std::spa
 // d's address.
 template <class F>
 concept AddressedFilter = DynamicFilter<F> && requires(const F& f, Digest d) {
-  { f.address(d) } noexcept -> std::same_as<std::uint64_t>;
+  { f.address(d) }
+  noexcept->std::same_as<std::uint64_t>;
 };
 
 // May keep an index beside the filter that insert alone uses. size_bits() does not count it. Without it the filter
 // answers, erases and adapts as before, and takes no more keys.
 template <class F>
 concept IndexedFilter = DynamicFilter<F> && requires(F& f, const F& c) {
-  { c.index_bits() } noexcept -> std::same_as<std::uint64_t>;
-  { f.drop_index() } noexcept -> std::same_as<void>;
+  { c.index_bits() }
+  noexcept->std::same_as<std::uint64_t>;
+  { f.drop_index() }
+  noexcept->std::same_as<void>;
 };
 
 // Can price a rate before building: bits per key at a false-positive rate in (0, 1), and the params that give it.
@@ -154,20 +164,23 @@ concept TunableFilter = Filter<F> && requires(double fpr) {
 // Address first, look-up second, so that a batch overlaps its cache misses. may_contain(d) == test(probe(d)).
 template <class F>
 concept ProbedFilter = Filter<F> && requires(const F& f, Digest d) {
-  { f.test(f.probe(d)) } noexcept -> std::same_as<bool>;
+  { f.test(f.probe(d)) }
+  noexcept->std::same_as<bool>;
 };
 
 // Has a batch loop of its own (vectorised across keys). out[i] is 0 or 1.
 template <class F>
 concept BatchFilter = Filter<F> && requires(const F& f, std::span<const Digest> d, std::uint8_t* out) {
-  { f.may_contain(d, out) } noexcept -> std::same_as<void>;
+  { f.may_contain(d, out) }
+  noexcept->std::same_as<void>;
 };
 
 // Looks at the key's bytes beside its digest (a learned filter). may_contain(d) alone then answers as well as it can
 // without them, and never "no" for a key.
 template <class F>
 concept ByteFilter = Filter<F> && requires(const F& f, Digest d, std::string_view bytes) {
-  { f.may_contain(d, bytes) } noexcept -> std::same_as<bool>;
+  { f.may_contain(d, bytes) }
+  noexcept->std::same_as<bool>;
 };
 
 inline constexpr std::size_t kAhead = 16;  // probes in flight: about as many misses as a core can have open

@@ -56,8 +56,8 @@ constexpr unsigned spread_child(const SpreadWords& w, std::uint32_t i) noexcept 
 
 // ---- slot functions --------------------------------------------------------------------------------------------
 
-inline constexpr unsigned kPickLog = 5;           // 32 picks: a word of 32 bits, so that a register holds 16 functions
-inline constexpr unsigned kColumnLog = 3;         // 8 columns: equations that depend on each other then do little harm
+inline constexpr unsigned kPickLog = 5;    // 32 picks: a word of 32 bits, so that a register holds 16 functions
+inline constexpr unsigned kColumnLog = 3;  // 8 columns: equations that depend on each other then do little harm
 inline constexpr unsigned kPlaceLog = kPickLog + kColumnLog;
 inline constexpr unsigned kMaxFunctionBits = 55;  // 8 bytes hold a number wherever in a byte it begins
 inline constexpr unsigned kNarrowBits = 28;       // numbers up to here are tested 8 or 16 at a time
@@ -84,12 +84,15 @@ constexpr std::uint32_t pick_word(std::uint64_t x, unsigned f) noexcept {
 
 constexpr unsigned parity(std::uint64_t x) noexcept { return static_cast<unsigned>(__builtin_parityll(x)); }
 
-constexpr unsigned place(std::uint64_t number) noexcept { return static_cast<unsigned>(number & ((1u << kPlaceLog) - 1)); }
+constexpr unsigned place(std::uint64_t number) noexcept {
+  return static_cast<unsigned>(number & ((1u << kPlaceLog) - 1));
+}
 constexpr unsigned mask_bits(unsigned r) noexcept { return r > kPlaceLog ? r - kPlaceLog : 0; }
 
 // Does the function accept a key of these words?
 constexpr bool accepts(std::uint64_t number, std::uint32_t pick_word, std::uint64_t mask_word) noexcept {
-  const std::uint64_t mask = (number & ~std::uint64_t{(1u << kPlaceLog) - 1}) | 1u << (number >> kPickLog & ((1u << kColumnLog) - 1));
+  const std::uint64_t mask =
+      (number & ~std::uint64_t{(1u << kPlaceLog) - 1}) | 1u << (number >> kPickLog & ((1u << kColumnLog) - 1));
   return number == 0 || ((pick_word >> (number & ((1u << kPickLog) - 1)) ^ parity(mask & mask_word)) & 1);
 }
 

@@ -97,10 +97,10 @@ inline double used_upright(const Shape& s, double keys, double mu, double moved)
 
 // What the arrays look like. A filter can count these in itself; of_shape() predicts them.
 struct State {
-  double mu = 0;      // leaning counters
-  double load = 0;    // modulator cells in use
-  double psi = 0;     // leaning counters in use, of all leaning ones
-  double lambda = 0;  // other counters in use, of all others
+  double mu = 0;           // leaning counters
+  double load = 0;         // modulator cells in use
+  double psi = 0;          // leaning counters in use, of all leaning ones
+  double lambda = 0;       // other counters in use, of all others
   bool modulated = false;  // there are modulator cells
 };
 
@@ -197,25 +197,25 @@ inline std::vector<CostPoint> cost_curve(std::span<const float> descending, std:
 }
 
 struct Question {
-  double bits = 0;                     // all of the filter
-  double keys = 0;                     // live keys to plan for
+  double bits = 0;  // all of the filter
+  double keys = 0;  // live keys to plan for
   std::span<const CostPoint> curve = {};
   double stranger_share = 0;
   SeesawQuery query = SeesawQuery::exact_path;
-  unsigned counter_bits = 4;           // of a counter without its marks; what a counting Bloom filter would use
-  unsigned mark_bits = 1;              // negative bit, and pending bit if there is one
-  unsigned cell_bits = 4;              // of a modulator cell
+  unsigned counter_bits = 4;  // of a counter without its marks; what a counting Bloom filter would use
+  unsigned mark_bits = 1;     // negative bit, and pending bit if there is one
+  unsigned cell_bits = 4;     // of a modulator cell
   unsigned backups = 2;
   unsigned max_k = 32;
-  unsigned k = 0;                      // 0: choose
-  double alpha = -1;                   // 0: no modulator; -1: choose
-  int extra = -1;                      // -1: choose
-  bool may_encode_nothing = true;      // then it is a counting Bloom filter, without marks
+  unsigned k = 0;                  // 0: choose
+  double alpha = -1;               // 0: no modulator; -1: choose
+  int extra = -1;                  // -1: choose
+  bool may_encode_nothing = true;  // then it is a counting Bloom filter, without marks
 };
 
 struct Plan {
-  Shape shape;        // no negatives and no cells: a counting Bloom filter
-  double wfpr = 1;    // predicted, with all keys in
+  Shape shape;      // no negatives and no cells: a counting Bloom filter
+  double wfpr = 1;  // predicted, with all keys in
 };
 
 // The fills at which a plan is held to the counting Bloom filter of the same bits and its best k. Without this bound the
@@ -229,18 +229,25 @@ inline constexpr unsigned kExtras[] = {0, 4, 8, 16};  // to choose from, each ab
 // as high for it. With 1/32 a query takes no longer than in a counting Bloom filter (bench sscf-fig13), and the rate on the
 // costliest negatives is below a fifth of the paper's at 3.5 MiB (tests).
 inline constexpr double kLookalikes = 1.0 / 32;
-inline constexpr double kWorth = 4;  // costs of Zipf 1.0 lose less at every size; equal costs lose more, and keep all encoded
+inline constexpr double kWorth =
+    4;  // costs of Zipf 1.0 lose less at every size; equal costs lose more, and keep all encoded
 // Of plans with nearly the same weighted rate the one that errs least on the encoded negatives, the costliest: their rate
 // counts so many times more.
 inline constexpr double kStress = 4;
 
 inline Shape shape_of(const Question& q, unsigned k, unsigned extra, double alpha, double negatives) noexcept {
-  return {(1 - alpha) * q.bits / (q.counter_bits + q.mark_bits), alpha * q.bits / q.cell_bits, negatives, k, q.backups, extra};
+  return {(1 - alpha) * q.bits / (q.counter_bits + q.mark_bits),
+          alpha * q.bits / q.cell_bits,
+          negatives,
+          k,
+          q.backups,
+          extra};
 }
 
 inline double weighted_fpr(const Question& q, const Shape& s, const CostPoint& point, double keys) noexcept {
   const State state = of_shape(s, keys);
-  return weighted_fpr(known_fpr(q.query, state, s.k, s.extra), stranger_fpr(q.query, state, s.k, s.extra), point.share, q.stranger_share);
+  return weighted_fpr(known_fpr(q.query, state, s.k, s.extra), stranger_fpr(q.query, state, s.k, s.extra), point.share,
+                      q.stranger_share);
 }
 
 // What a plan makes small.
@@ -256,9 +263,8 @@ inline Plan plan(const Question& q) {
   const unsigned plain_k = std::min(q.max_k, q.k != 0 ? q.k : bloom_best_k(plain_counters / std::max(q.keys, 1.0)));
   const auto plain = [&](double keys) { return bloom(plain_counters / std::max(keys, 1.0), plain_k); };
   const auto holds = [&](const Shape& s, const CostPoint& point) {
-    return std::all_of(std::begin(kFills), std::end(kFills), [&](double fill) {
-      return weighted_fpr(q, s, point, fill * q.keys) <= plain(fill * q.keys);
-    });
+    return std::all_of(std::begin(kFills), std::end(kFills),
+                       [&](double fill) { return weighted_fpr(q, s, point, fill * q.keys) <= plain(fill * q.keys); });
   };
   const Plan unmarked{{plain_counters, 0, 0, plain_k, q.backups, 0}, plain(q.keys)};
   if (q.curve.empty()) return unmarked;
@@ -269,7 +275,7 @@ inline Plan plan(const Question& q) {
     constexpr unsigned kUnit = 256, kStep = 16, kMost = 128;
     const auto size = static_cast<std::ptrdiff_t>(q.curve.size());
     const auto asked = static_cast<unsigned>(std::max(q.extra, 0));
-    const std::span<const unsigned> extras = q.extra >= 0                          ? std::span(&asked, 1)
+    const std::span<const unsigned> extras = q.extra >= 0                         ? std::span(&asked, 1)
                                              : q.query == SeesawQuery::exact_path ? std::span(kExtras)
                                                                                   : std::span(kExtras).first(1);
     const unsigned low_k = q.k != 0 ? q.k : 1, high_k = q.k != 0 ? q.k : std::min(q.max_k, plain_k + 2);
@@ -277,7 +283,8 @@ inline Plan plan(const Question& q) {
     double least = 2 + kStress;  // more than any
     for (unsigned k = low_k; k <= high_k; ++k)
       for (const unsigned extra : extras) {
-        double here = least + 1;  // of this k and extra: the coarse points of a better shape may lie above the best so far
+        double here =
+            least + 1;  // of this k and extra: the coarse points of a better shape may lie above the best so far
         std::ptrdiff_t at = -1;
         unsigned part = 0;
         const auto look = [&](std::ptrdiff_t i, unsigned a) {
@@ -294,7 +301,8 @@ inline Plan plan(const Question& q) {
           for (unsigned a = 0; a <= kMost; a = a == 1 ? kStep : a < kStep ? a + 1 : a + kStep) look(i, a);
         if (at < 0) continue;
         for (unsigned a = kStep / 2, i = kPerOctave / 2; a > 0; a /= 2, i = std::max(1u, i / 2)) {
-          const std::ptrdiff_t middle = at, from = std::max<std::ptrdiff_t>(at - i, 0), to = std::min<std::ptrdiff_t>(at + i, size - 1);
+          const std::ptrdiff_t middle = at, from = std::max<std::ptrdiff_t>(at - i, 0),
+                               to = std::min<std::ptrdiff_t>(at + i, size - 1);
           const unsigned centre = part;
           for (const std::ptrdiff_t j : {from, middle, to})
             for (const unsigned b : {std::max(centre, a) - a, centre, centre + a}) look(j, b);

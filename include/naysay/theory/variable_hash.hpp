@@ -21,21 +21,21 @@
 #include <cmath>
 #include <cstdint>
 
-#include "naysay/core/function_family.hpp"
 #include "naysay/core/bits.hpp"
+#include "naysay/core/function_family.hpp"
 
 namespace naysay::variable_hash {
 
-inline constexpr unsigned kLevels = 3;        // region to sector, sector to bucket, bucket to slot
-inline constexpr unsigned kSpreadBits = 16;   // that a spread function's number takes: read without a shift
-inline constexpr unsigned kRegionBits = 9;    // 512 tries: what a region leaves uneven is small beside the rest
+inline constexpr unsigned kLevels = 3;       // region to sector, sector to bucket, bucket to slot
+inline constexpr unsigned kSpreadBits = 16;  // that a spread function's number takes: read without a shift
+inline constexpr unsigned kRegionBits = 9;   // 512 tries: what a region leaves uneven is small beside the rest
 
 struct Shape {
   std::uint64_t regions = 1;
-  unsigned log[kLevels] = {};                            // log2 of the sectors in a region, buckets in a sector, slots in a bucket
-  unsigned tries_log[kLevels] = {kRegionBits, 12, 12};   // log2 of the spread functions tried: -, r_s, r_b
-  unsigned function_bits = 0;                            // of a slot function's number
-  std::uint64_t functions = 0;                           // of all slots together
+  unsigned log[kLevels] = {};  // log2 of the sectors in a region, buckets in a sector, slots in a bucket
+  unsigned tries_log[kLevels] = {kRegionBits, 12, 12};  // log2 of the spread functions tried: -, r_s, r_b
+  unsigned function_bits = 0;                           // of a slot function's number
+  std::uint64_t functions = 0;                          // of all slots together
 
   // Nodes above level 0, 1, 2, and the slots.
   std::uint64_t nodes(unsigned level) const noexcept {
@@ -78,7 +78,8 @@ inline double slot_variance(const Shape& s, double keys) noexcept {
   for (unsigned level = 0; level < kLevels; ++level) {
     const double children = std::exp2(s.log[level]);
     below /= children;
-    variance += keys / slots * below * (1 - 1 / children) * spread_gain(s.log[level], s.tries_log[level]) / (below * below);
+    variance +=
+        keys / slots * below * (1 - 1 / children) * spread_gain(s.log[level], s.tries_log[level]) / (below * below);
   }
   return variance;
 }
@@ -96,11 +97,13 @@ inline double not_found(double keys, unsigned bits) noexcept {
 // Calls body(c, p) for the sizes c that a slot has with probability p.
 template <class Body>
 void for_slot_sizes(const Shape& s, double keys, Body&& body) {
-  const double mean = keys / static_cast<double>(s.slots()), deviation = std::sqrt(std::max(slot_variance(s, keys), 1e-9));
+  const double mean = keys / static_cast<double>(s.slots()),
+               deviation = std::sqrt(std::max(slot_variance(s, keys), 1e-9));
   const auto below = [&](double c) { return 0.5 * std::erfc((mean - c) / (deviation * std::sqrt(2.0))); };
   if (s.slots() == 1) return body(keys, 1.0);
   const double first = std::max(0.0, std::floor(mean - 6 * deviation)), last = std::ceil(mean + 6 * deviation);
-  for (double c = first; c <= last; ++c) body(c, (c == last ? 1.0 : below(c + 0.5)) - (c == first ? 0.0 : below(c - 0.5)));
+  for (double c = first; c <= last; ++c)
+    body(c, (c == last ? 1.0 : below(c + 0.5)) - (c == first ? 0.0 : below(c - 0.5)));
 }
 
 // The share of functions that are not found.

@@ -20,9 +20,9 @@ struct DeviceJob {
   std::uint64_t k = 0;      // functions of a slot
   std::uint64_t extra = 0;  // slots with one more
   // out
-  bool search = true;                                // find slot functions, or spread only
-  std::uint16_t* spread[3] = {};                     // numbers of the spread functions
-  std::uint64_t* functions = nullptr;                // packed slot functions
+  bool search = true;                  // find slot functions, or spread only
+  std::uint16_t* spread[3] = {};       // numbers of the spread functions
+  std::uint64_t* functions = nullptr;  // packed slot functions
   std::uint64_t function_words = 0;
 };
 
