@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What the README shows of docs/results: results.py ROOT [--write | --take MEASURED]
+"""What the README shows of docs/results: results.py ROOT [--write | --take SIZE MEASURED]
 
---take     makes docs/results/quick.jsonl from a file of measurements: of each experiment those of the last version.
+--take     makes docs/results/SIZE.jsonl from a file of measurements: of each experiment those of the last version.
 --write    draws docs/results/known.svg and writes the README's table of speed, both from docs/results/quick.jsonl.
 (nothing)  fails if they are not what that file gives.
 """
@@ -106,9 +106,10 @@ def main():
     root, *flags = sys.argv[1:]
     path = lambda *parts: os.path.join(root, *parts)
     if flags[:1] == ["--take"]:
-        lines = read(flags[1])
+        size, measured = flags[1:]
+        lines = [line for line in read(measured) if line["size"] == size]
         last = {line["experiment"]: version(line) for line in lines}
-        with open(path("docs", "results", "quick.jsonl"), "w") as file:
+        with open(path("docs", "results", size + ".jsonl"), "w") as file:
             for line in lines:
                 if version(line) == last[line["experiment"]]:
                     file.write(json.dumps(short(line), separators=(",", ":")) + "\n")
