@@ -1,4 +1,5 @@
-// Samples: keys, strangers and costs for tests, from fixed seeds, filters built of them, and the verdict on a measured rate.
+// Samples: keys, strangers and costs for tests, from fixed seeds, filters built of them, and the verdict on a measured
+// rate.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -123,8 +123,8 @@ class AnyFilter {
   // out[i] becomes 0 or 1. Requires keys.size() bytes at out.
   void may_contain(std::span<const Digest> keys, std::uint8_t* out) const noexcept { model_->may_contain(keys, out); }
 
-  // Require type().dynamic, .erasable, .adaptive, .warming. The contracts stand at the concepts in core/filter.hpp. A filter
-  // that borrows its bytes makes them its own at the first call.
+  // Require type().dynamic, .erasable, .adaptive, .warming. The contracts stand at the concepts in core/filter.hpp. A
+  // filter that borrows its bytes makes them its own at the first call.
   bool insert(Digest d) noexcept;
   bool erase(Digest d) noexcept;
   bool adapt(Digest d, float cost) noexcept;

@@ -229,8 +229,8 @@ TEST(Seesaw, ErrsFiveTimesLessOnTheCostliestThanInTwoRoundsAndNoMoreByCost) {
 TEST(Seesaw, EncodesTheCostliestAndOfEqualOnesTheFirst) {
   const auto negatives = numbers(1'000'000, 8);
   const float costs[] = {1, 5, 2, 2, 9, 2, 0, 2};
-  // Inserted into an empty filter, a key that does not conflict changes k bits (k counters become 1); one that conflicts, as
-  // an encoded negative does, changes its modulator cell too.
+  // Inserted into an empty filter, a key that does not conflict changes k bits (k counters become 1); one that
+  // conflicts, as an encoded negative does, changes its modulator cell too.
   const auto encoded = [&](std::uint64_t count) {
     const Seesaw f = must_build<Seesaw>({.negatives = negatives, .costs = costs, .capacity = 4000},
                                         {.bits_per_key = 40, .k = 4, .alpha = 0.2, .encode = count, .extra = 0});

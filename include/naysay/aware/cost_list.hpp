@@ -7,8 +7,8 @@
 //                     ^
 //    bucket(x) = 0, fingerprint(x) = 3c: x takes 2 functions more than others
 //
-// It holds fingerprints, so now and then a key or a stranger is taken for a listed negative. That does no harm as long as
-// whoever inserts and asks reads the same list.
+// It holds fingerprints, so now and then a key or a stranger is taken for a listed negative. That does no harm as long
+// as whoever inserts and asks reads the same list.
 //
 //   paper       here
 //   k_e         k + more: more = log2(cost / mean cost of those not listed), rounded, at most 15. With equal chances of

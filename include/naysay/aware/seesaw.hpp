@@ -12,14 +12,15 @@
 // of a known negative stay at 0 longer than others, and a query that finds one at 0 is a "no".
 //
 // A key that meets nothing but leaning counters looks like one of those negatives, so it takes `extra` functions more.
-// Few keys do; but all encoded negatives have that look, and a query asks the further counters of them too. That is what
-// makes it pay to encode many. Then most keys conflict, a modulator is full and earns less than its space: alpha = 0 leaves
-// it out, no key steps aside, and insert and query are those of a counting Bloom filter until all k counters of a key lean.
-// The optimiser chooses that wherever strangers count.
+// Few keys do; but all encoded negatives have that look, and a query asks the further counters of them too. That is
+// what makes it pay to encode many. Then most keys conflict, a modulator is full and earns less than its space: alpha =
+// 0 leaves it out, no key steps aside, and insert and query are those of a counting Bloom filter until all k counters
+// of a key lean. The optimiser chooses that wherever strangers count.
 //
-// The more negatives are encoded, the more keys look like one, and what these take strangers pay for. So the optimiser keeps
-// such keys few (kLookalikes in theory/seesaw.hpp) and, where costs are skewed, leaves the cheapest negatives out. `encode` =
-// all of them errs less by cost and more on strangers and on the costliest (both are series of sscf-fig11).
+// The more negatives are encoded, the more keys look like one, and what these take strangers pay for. So the optimiser
+// keeps such keys few (kLookalikes in theory/seesaw.hpp) and, where costs are skewed, leaves the cheapest negatives
+// out. `encode` = all of them errs less by cost and more on strangers and on the costliest (both are series of
+// sscf-fig11).
 //
 // Three invariants make insert, query and erase agree:
 //   (I1) a negative bit changes only while its counter is 0;
@@ -51,10 +52,10 @@
 //            AdaSeesaw: adapting never costs a key.
 // Does not   survive the erasure of a key that was never inserted but which the filter takes for one: that lowers
 //            counters of other keys, and one of those may then be denied. Erase only what you inserted.
-//            A counter (15) or cell (7) that is full stays so for ever, because nobody knows how many keys it stands for.
-//            Spare strangers: a counter is wider by its negative bit, so there are fewer of them, and more strangers are accepted
-//            than by a counting Bloom filter of the same bytes (sscf-fig11 has both).
-//            AdaSeesaw::adapt seldom helps at once: a counter that keys use starts to lean when the last of them leaves.
+//            A counter (15) or cell (7) that is full stays so for ever, because nobody knows how many keys it has.
+//            Spare strangers: a counter is wider by its negative bit, so there are fewer of them, and more strangers
+//            are accepted than by a counting Bloom filter of the same bytes (sscf-fig11 has both).
+//            AdaSeesaw::adapt seldom helps at once: a counter that keys use leans when the last of them has left.
 // Cost       insert and erase: k counters read and written, for a conflicting key one cell and one or two counters more,
 //            `extra` more if all lean. query: at most k + extra + 2 reads, the first counter at 0 ends it.
 // Source     M. Li et al., Seesaw Counting Filter, WWW 2022. Deletion, the exact-path query, the extra functions and the
@@ -167,8 +168,8 @@ class BasicSeesaw {
     return is<Plain>() ? erase_as<Plain>(d) : erase_as<Any>(d);
   }
 
-  // Encodes a negative while the filter is in use: each of its counters leans from the moment it is 0, which may be now.
-  // True: the negative is refused at this moment. A negative that costs nothing is not encoded.
+  // Encodes a negative while the filter is in use: each of its counters leans from the moment it is 0, which may be
+  // now. True: the negative is refused at this moment. A negative that costs nothing is not encoded.
   bool adapt(Digest d, float cost) noexcept requires Adaptive {
     if (cost > 0) encode(d);
     return !may_contain(d);
@@ -343,9 +344,9 @@ class BasicSeesaw {
   // Keys step aside only if a modulator can say where to.
   bool modulated() const noexcept { return backups_ != 0; }
 
-  // How to read a counter: count in the low bits, then the negative bit, then the pending bit. What lies above them belongs
-  // to the next counter. Held by value, so that no store makes the compiler read it again, and with widths that the compiler
-  // knows (Bits > 0).
+  // How to read a counter: count in the low bits, then the negative bit, then the pending bit. What lies above them
+  // belongs to the next counter. Held by value, so that no store makes the compiler read it again, and with widths that
+  // the compiler knows (Bits > 0).
   template <unsigned Bits, unsigned Marks>
   struct Counters {
     static constexpr unsigned kBits = Bits, kMarks = Marks;
@@ -512,8 +513,9 @@ class BasicSeesaw {
     return (leans ? in_if_leaning : in_if_not) != 0;
   }
 
-  // Without a modulator: every counter as it comes. Whether a query is about a key is a coin toss, so there is no branch on it
-  // before kGroup counters are read, and up to kGroup functions none at all: what remains is the rare case that all lean.
+  // Without a modulator: every counter as it comes. Whether a query is about a key is a coin toss, so there is no
+  // branch on it before kGroup counters are read, and up to kGroup functions none at all: what remains is the rare case
+  // that all lean.
   template <class C>
   [[gnu::always_inline]] bool all_in_use(const C c, Digest d) const noexcept {
     HashWalk walk(d);

@@ -14,8 +14,8 @@
 //   k_e         k_ + list_.more(x)
 //   cost list   list_: the costliest negatives, as many as lower the expected weighted rate
 //
-// The paper's baseline keeps whole keys and their costs in its list and lists 1 negative in 20,000; with fingerprints the
-// list holds far more in the same bits.
+// The paper's baseline keeps whole keys and their costs in its list and lists 1 negative in 20,000; with fingerprints
+// the list holds far more in the same bits.
 //
 // Promises   never denies a key that is in. Erasing a key that the filter denies returns false and changes nothing.
 // Does not   refuse a listed negative for certain; survive the erasure of a key that was never inserted but which it takes
@@ -147,8 +147,8 @@ class WeightedCountingBloom {
     std::uint32_t k = 1;
   };
 
-  // Lists that double in size, and none; the least expected weighted rate. A listed negative weighs as much as the mean of
-  // the others, because more_for() brings it down to that.
+  // Lists that double in size, and none; the least expected weighted rate. A listed negative weighs as much as the mean
+  // of the others, because more_for() brings it down to that.
   static Cut choose(const Workload& w, const Params& p, const std::vector<std::uint64_t>& order, std::uint64_t budget) {
     const double keys = static_cast<double>(std::max<std::uint64_t>(w.room(), 1));
     std::vector<double> rest(order.size() + 1, 0);  // rest[i]: cost of all from the i-th on

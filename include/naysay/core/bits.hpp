@@ -69,8 +69,8 @@ constexpr std::uint64_t move_bits_down(std::uint64_t word, unsigned first, unsig
   return (word & ~range) | ((word >> 1) & range & ~(std::uint64_t{1} << last)) | (std::uint64_t{in} << last);
 }
 
-// The field that starts at bit `at`, of at most 7 bits fewer than Word has, and above it whatever lies behind: for those who
-// mask anyway. Reads one Word: the shorter it is, the less often it lies in two cache lines.
+// The field that starts at bit `at`, of at most 7 bits fewer than Word has, and above it whatever lies behind: for
+// those who mask anyway. Reads one Word: the shorter it is, the less often it lies in two cache lines.
 template <class Word = std::uint32_t>
 std::uint32_t peek_bits(const std::uint64_t* words, std::uint64_t at) noexcept {
   Word x;
@@ -289,7 +289,8 @@ class Cells {
   std::uint32_t b_ = 0;
 };
 
-// A bit array whose ones are numbered: slot(i) of the one at bit i is how many ones lie before it. Set the ones, seal, ask.
+// A bit array whose ones are numbered: slot(i) of the one at bit i is how many ones lie before it. Set the ones, seal,
+// ask.
 class RankedBits {
  public:
   RankedBits() = default;

@@ -119,16 +119,16 @@ concept ErasableFilter = DynamicFilter<F> && requires(F& f, Digest d) {
   noexcept->std::same_as<bool>;
 };
 
-// Told of a false positive and its cost, it stops making it, at once or (Claims::adapts_with_churn) by and by. True: the
-// negative is refused from now on, and false if it is not refused yet. Requires that d is not a key.
+// Told of a false positive and its cost, it stops making it, at once or (Claims::adapts_with_churn) by and by. True:
+// the negative is refused from now on, and false if it is not refused yet. Requires that d is not a key.
 template <class F>
 concept AdaptiveFilter = Filter<F> && requires(F& f, Digest d, float cost) {
   { f.adapt(d, cost) }
   noexcept->std::same_as<bool>;
 };
 
-// Learns from what it is told until full(); shown the keys of its build once more, warm() makes use of it. An error leaves
-// a filter that denies no key.
+// Learns from what it is told until full(); shown the keys of its build once more, warm() makes use of it. An error
+// leaves a filter that denies no key.
 template <class F>
 concept WarmingFilter = AdaptiveFilter<F> && requires(F& f, const F& c, std::span<const Digest> keys) {
   { c.full() }

@@ -29,8 +29,8 @@ inline double bloom_bits_per_key(double fpr) noexcept {
   return least * (1 + 1e-12);
 }
 
-// Quotient: slots of r remainder bits and 2.25 bits of bookkeeping (an offset of 16 bits and two bits a slot in blocks of
-// 64), filled to 0.95, because clusters grow with 1 / (1 - load)^2. Remainders are 1 .. 2^r - 1.
+// Quotient: slots of r remainder bits and 2.25 bits of bookkeeping (an offset of 16 bits and two bits a slot in blocks
+// of 64), filled to 0.95, because clusters grow with 1 / (1 - load)^2. Remainders are 1 .. 2^r - 1.
 inline constexpr double kQuotientExtra = 2.25, kQuotientLoad = 0.95;
 
 // The chance that a stranger's quotient and remainder are taken, at a load of distinct pairs per quotient.
@@ -42,7 +42,8 @@ inline unsigned quotient_width(double bits_per_key, unsigned narrowest, unsigned
   return bits < narrowest ? 0 : static_cast<unsigned>(std::min<double>(bits, widest));
 }
 
-// The fewest bits per key that give the rate, over all widths: a narrow one in a sparse table, or the next in a full one.
+// The fewest bits per key that give the rate, over all widths: a narrow one in a sparse table, or the next in a full
+// one.
 inline double quotient_bits_per_key(double fpr, unsigned narrowest, unsigned widest) noexcept {
   double best = 0;
   for (unsigned r = narrowest; r <= widest; ++r) {

@@ -22,9 +22,9 @@
 //   epsilon   CostPoint::share: the part of all costs that the encoded negatives hold
 //
 // Where it leaves the appendix: P_ms uses the average load while the filter fills, not the last one (a key meets the
-// cells that earlier keys took). psi and lambda keep the exact exponents: the appendix's last step takes 1 - (1-mu)^k for
-// k*mu, which holds only where hardly any key conflicts. The modulator owns alpha of the space (Eq. 3 says 1 - alpha).
-// The scan over shapes replaces the binary search: the objective need not have one valley.
+// cells that earlier keys took). psi and lambda keep the exact exponents: the appendix's last step takes 1 - (1-mu)^k
+// for k*mu, which holds only where hardly any key conflicts. The modulator owns alpha of the space (Eq. 3 says 1 -
+// alpha). The scan over shapes replaces the binary search: the objective need not have one valley.
 //
 // Source     theory appendix of the Seesaw Counting Filter, Lemmas V.1-V.6, Theorems V.1-V.3, Eq. 2-4; the exact-path
 //            rates are ours: walk the path and multiply.
@@ -124,8 +124,8 @@ inline double stand_in(const State& s) noexcept {
   return s.modulated ? s.load * ((1 - s.mu) * s.lambda + s.mu * s.psi) : s.psi;
 }
 
-// Theorem V.1 (two_round). Exact path: all k lean for certain, the first has its stand-in, the others and the extra ones must
-// be in use.
+// Theorem V.1 (two_round). Exact path: all k lean for certain, the first has its stand-in, the others and the extra
+// ones must be in use.
 inline double known_fpr(SeesawQuery query, const State& s, unsigned k, unsigned extra) noexcept {
   const double upright = (1 - s.mu) * s.lambda;
   if (query == SeesawQuery::two_round && s.modulated)
@@ -154,7 +154,8 @@ inline double weighted_fpr(double known, double stranger, double encoded_cost_sh
   return guarded * known + (1 - guarded) * stranger;
 }
 
-// ---- the optimiser ---------------------------------------------------------------------------------------------------
+// ---- the optimiser
+// ---------------------------------------------------------------------------------------------------
 
 // The `count` costliest negatives hold `share` of all costs.
 struct CostPoint {
@@ -162,8 +163,8 @@ struct CostPoint {
   double share = 0;
 };
 
-// The part of all costs that the `count` costliest of `all` negatives hold. `descending` holds the costs, largest first;
-// empty means that all cost the same.
+// The part of all costs that the `count` costliest of `all` negatives hold. `descending` holds the costs, largest
+// first; empty means that all cost the same.
 inline double cost_share(std::span<const float> descending, std::uint64_t count, std::uint64_t all) noexcept {
   if (descending.empty()) return all == 0 ? 0 : static_cast<double>(count) / static_cast<double>(all);
   double part = 0, total = 0;
@@ -218,21 +219,21 @@ struct Plan {
   double wfpr = 1;  // predicted, with all keys in
 };
 
-// The fills at which a plan is held to the counting Bloom filter of the same bits and its best k. Without this bound the
-// scan takes k too small: best when full, tens of times worse than the counting Bloom filter a tenth full.
+// The fills at which a plan is held to the counting Bloom filter of the same bits and its best k. Without this bound
+// the scan takes k too small: best when full, tens of times worse than the counting Bloom filter a tenth full.
 inline constexpr double kFills[] = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0};
 
 inline constexpr unsigned kExtras[] = {0, 4, 8, 16};  // to choose from, each about twice the one before
 
 // Keys that look like a negative, because all of their counters lean, take `extra` steps more: time, and counters that
-// strangers then find in use. A plan has at most this part of such keys, unless the weighted rate were more than kWorth times
-// as high for it. With 1/32 a query takes no longer than in a counting Bloom filter (bench sscf-fig13), and the rate on the
-// costliest negatives is below a fifth of the paper's at 3.5 MiB (tests).
+// strangers then find in use. A plan has at most this part of such keys, unless the weighted rate were more than kWorth
+// times as high for it. With 1/32 a query takes no longer than in a counting Bloom filter (bench sscf-fig13), and the
+// rate on the costliest negatives is below a fifth of the paper's at 3.5 MiB (tests).
 inline constexpr double kLookalikes = 1.0 / 32;
-inline constexpr double kWorth =
-    4;  // costs of Zipf 1.0 lose less at every size; equal costs lose more, and keep all encoded
-// Of plans with nearly the same weighted rate the one that errs least on the encoded negatives, the costliest: their rate
-// counts so many times more.
+// Costs of Zipf 1.0 lose less than this at every size; equal costs lose more, and keep all encoded.
+inline constexpr double kWorth = 4;
+// Of plans with nearly the same weighted rate the one that errs least on the encoded negatives, the costliest: their
+// rate counts so many times more.
 inline constexpr double kStress = 4;
 
 inline Shape shape_of(const Question& q, unsigned k, unsigned extra, double alpha, double negatives) noexcept {
@@ -256,8 +257,9 @@ inline double stressed_fpr(const Question& q, const Shape& s, const CostPoint& p
 }
 inline double lookalikes(const Shape& s) noexcept { return power(leaning_share(s), s.k); }
 
-// The shape with the smallest stressed rate when full and few lookalikes, among those that no fill makes worse than a counting
-// Bloom filter of the same bits; that filter itself if there is none and may_encode_nothing; else the smallest rate when full.
+// The shape with the smallest stressed rate when full and few lookalikes, among those that no fill makes worse than a
+// counting Bloom filter of the same bits; that filter itself if there is none and may_encode_nothing; else the smallest
+// rate when full.
 inline Plan plan(const Question& q) {
   const double plain_counters = q.bits / q.counter_bits;
   const unsigned plain_k = std::min(q.max_k, q.k != 0 ? q.k : bloom_best_k(plain_counters / std::max(q.keys, 1.0)));
