@@ -1,4 +1,5 @@
 // Seesaw and AdaSeesaw: the invariants, against a multiset and against the bytes; the query modes; what is encoded.
+#include "naysay/any_filter.hpp"
 #include "naysay/aware/seesaw.hpp"
 
 #include <gtest/gtest.h>
@@ -330,6 +331,23 @@ TEST(AdaSeesaw, IgnoresANegativeThatCostsNothing) {
   EXPECT_EQ(bytes_of(f), before);
   EXPECT_TRUE(f.adapt(digest(7), 1));
   EXPECT_NE(bytes_of(f), before);
+}
+
+// An index that a cell has no room for would be cut off, and the key that relies on it denied.
+TEST(AdaSeesaw, RefusesAFileOfMoreBackupFunctionsThanItsModulatorCanName) {
+  const auto keys = sample::numbers(0, 200);
+  const auto f = AnyFilter::build("ada-seesaw", {.keys = keys}, {{"bits_per_key", "28"}, {"backups", "2"}});
+  ASSERT_TRUE(f) << f.error().message;
+  std::vector<std::byte> bytes = f->save_bare();
+  std::uint32_t* backups = reinterpret_cast<std::uint32_t*>(bytes.data() + 8) + 3;  // k, extra, counter_bits, backups
+  ASSERT_EQ(*backups, 2u);
+  EXPECT_TRUE(AnyFilter::view_bare(bytes));
+  for (const std::uint32_t wrong : {1u, 3u, 130u, 256u}) {
+    *backups = wrong;
+    const auto read = AnyFilter::view_bare(bytes);
+    ASSERT_FALSE(read) << wrong;
+    EXPECT_NE(read.error().message.find("backup functions"), std::string::npos) << read.error().message;
+  }
 }
 
 }  // namespace

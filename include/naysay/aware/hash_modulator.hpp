@@ -43,6 +43,8 @@ class HashModulator {
   }
 
   std::uint64_t size() const noexcept { return cells_.size(); }
+  // Whether a cell has the bits that the index of one of so many functions takes. Requires backups > 0.
+  bool holds(unsigned backups) const noexcept { return cells_.width() == cell_bits(counter_bits_, backups); }
   // Requires size() > 0. The counters of a key are at lo + i * hi: each of them is independent of hi alone.
   std::uint64_t position(Digest d) const noexcept { return fast_range(d.hi, cells_.size()); }
   void prefetch(std::uint64_t cell) const noexcept { cells_.prefetch(cell); }

@@ -206,6 +206,8 @@ class BasicSeesaw {
                    " cells; they must be 1 to 256, or none of either");
     if (auto ok = counters_.validate(); !ok) return ok;
     if (auto ok = modulator_.validate(); !ok) return ok;
+    if (backups_ != 0 && !modulator_.holds(backups_))
+      return wrong("the modulator's cells are not for " + std::to_string(backups_) + " backup functions");
     if (counters_.size() == 0) return wrong("it has no counters");
     const bool marked = Adaptive || modulator_.size() > 0 || counters_.width() != counter_bits_;
     if (counter_bits_ < 1 || counter_bits_ > kMaxCounterBits ||

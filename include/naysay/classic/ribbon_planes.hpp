@@ -535,7 +535,10 @@ class RibbonPlanes {
  private:
   static constexpr std::uint64_t kMaxShards = 0xffffffff;
   static constexpr std::int64_t kMaxOff = (1 << 23) - 1;
-  static constexpr std::size_t kEights = 7;  // groups of eight windows in flight; 3 took 1.18 times as long at 10 MB
+  static constexpr std::size_t kSecondLevelWords = (256 << 10) / 8;  // so many lie in every second-level cache
+  static constexpr std::size_t kThirdLevelWords = (4 << 20) / 8;     // ... in most third-level caches
+  // Groups of eight windows in flight. Eight planes: 3 took 1.18 times as long at 10 MB. Others read more lines each.
+  static constexpr std::size_t kEights = 7, kOtherEights = 3;
   static constexpr std::size_t kChunk = 16;  // twice as many windows in flight as a core can have misses open
 
   static std::uint32_t step_of(std::span<const std::uint32_t> sizes) noexcept {
@@ -689,20 +692,24 @@ class RibbonPlanes {
     store(out.coefficients[0], h | 1);
     if constexpr (w == 128) store(out.coefficients[1], remix(h + 0xe7037ed1a0b428dbu));
   }
+  // Eight planes: to the second level, since into the first batches took 1.2 times as long at 10 and 100 MB, and no less
+  // at 1 MB. Others: into the first, and of a filter that the third level can hold only the lines in which blocks begin;
+  // with every line of the windows batches took 1.1 times as long at 2 MB, and without them 1.2 times at 10 MB.
   template <unsigned w, bool eight_planes>
   [[gnu::always_inline]] NAYSAY_TARGET(NAYSAY_AVX512) void fetch_eight(
       const ribbon_detail::EightProbes<w>& eight) const noexcept {
-    // To the second level: into the first, batches took 1.2 times as long at 10 and 100 MB, and no less at 1 MB.
-    constexpr int kSecond = 2;
+    constexpr int kLevel = eight_planes ? 2 : 3;
+    const bool large = words_.size() > kThirdLevelWords;
     const unsigned words = (eight_planes ? 8 : planes_) * (w / 64 + 1);
+    const unsigned step = eight_planes || large ? kCacheLine / 8 : planes_;
     for (unsigned i = 0; i < 8; ++i) {
-      for (unsigned at = 0; at < words; at += kCacheLine / 8) __builtin_prefetch(eight.block[i] + at, 0, kSecond);
-      if constexpr (!eight_planes) __builtin_prefetch(eight.end[i], 0, kSecond);
+      for (unsigned at = 0; at < words; at += step) __builtin_prefetch(eight.block[i] + at, 0, kLevel);
+      if (!eight_planes && large) __builtin_prefetch(eight.end[i], 0, kLevel);
     }
   }
 
   // As ask(), eight probes at a time, in a ring: one group is split, the one before it probed and fetched, and the one
-  // kEights before that tested.
+  // kAhead before that tested.
   template <unsigned w>
   NAYSAY_TARGET(NAYSAY_AVX512)
   void ask_avx512(std::span<const Digest> keys, std::uint8_t* out) const noexcept {
@@ -712,25 +719,27 @@ class RibbonPlanes {
   template <unsigned w, bool eight_planes>
   NAYSAY_TARGET(NAYSAY_AVX512)
   void ask_eights(std::span<const Digest> keys, std::uint8_t* out) const noexcept {
-    std::array<ribbon_detail::EightProbes<w>, kEights + 1> ring;
+    constexpr std::size_t kAhead = eight_planes ? kEights : kOtherEights;
+    std::array<ribbon_detail::EightProbes<w>, kAhead + 1> ring;
     const std::size_t eights = keys.size() / 8;
     const unsigned most = most_planes();
-    for (std::size_t i = 0; i < eights + 1 + kEights; ++i) {
-      if (i > kEights) {
-        const auto& eight = ring[i % (kEights + 1)];
+    const bool fetches = words_.size() > kSecondLevelWords;
+    for (std::size_t i = 0; i < eights + 1 + kAhead; ++i) {
+      if (i > kAhead) {
+        const auto& eight = ring[i % (kAhead + 1)];
         std::uint64_t wrong = 0;
         if constexpr (eight_planes)
           wrong = eight.wrong();
         else
           for (unsigned first = 0; first < most; first += 8) wrong |= eight.wrong(first, most);
         const __m128i yes = _mm_cmpeq_epi8(_mm_cvtsi64_si128(static_cast<long long>(wrong)), _mm_setzero_si128());
-        _mm_storel_epi64(reinterpret_cast<__m128i*>(out + 8 * (i - 1 - kEights)), _mm_and_si128(yes, _mm_set1_epi8(1)));
+        _mm_storel_epi64(reinterpret_cast<__m128i*>(out + 8 * (i - 1 - kAhead)), _mm_and_si128(yes, _mm_set1_epi8(1)));
       }
-      if (i < eights) split_eight<w>(keys.data() + 8 * i, ring[i % (kEights + 1)]);
+      if (i < eights) split_eight<w>(keys.data() + 8 * i, ring[i % (kAhead + 1)]);
       if (i > 0 && i <= eights) {
-        auto& eight = ring[(i - 1) % (kEights + 1)];
+        auto& eight = ring[(i - 1) % (kAhead + 1)];
         probe_eight<w, eight_planes>(keys.data() + 8 * (i - 1), eight);
-        fetch_eight<w, eight_planes>(eight);
+        if (fetches) fetch_eight<w, eight_planes>(eight);
       }
     }
   }
