@@ -709,7 +709,7 @@ class RibbonPlanes {
   }
 
   // As ask(), eight probes at a time, in a ring: one group is split, the one before it probed and fetched, and the one
-  // kAhead before that tested.
+  // kFlight before that tested.
   template <unsigned w>
   NAYSAY_TARGET(NAYSAY_AVX512)
   void ask_avx512(std::span<const Digest> keys, std::uint8_t* out) const noexcept {
@@ -719,25 +719,25 @@ class RibbonPlanes {
   template <unsigned w, bool eight_planes>
   NAYSAY_TARGET(NAYSAY_AVX512)
   void ask_eights(std::span<const Digest> keys, std::uint8_t* out) const noexcept {
-    constexpr std::size_t kAhead = eight_planes ? kEights : kOtherEights;
-    std::array<ribbon_detail::EightProbes<w>, kAhead + 1> ring;
+    constexpr std::size_t kFlight = eight_planes ? kEights : kOtherEights;
+    std::array<ribbon_detail::EightProbes<w>, kFlight + 1> ring;
     const std::size_t eights = keys.size() / 8;
     const unsigned most = most_planes();
     const bool fetches = words_.size() > kSecondLevelWords;
-    for (std::size_t i = 0; i < eights + 1 + kAhead; ++i) {
-      if (i > kAhead) {
-        const auto& eight = ring[i % (kAhead + 1)];
+    for (std::size_t i = 0; i < eights + 1 + kFlight; ++i) {
+      if (i > kFlight) {
+        const auto& eight = ring[i % (kFlight + 1)];
         std::uint64_t wrong = 0;
         if constexpr (eight_planes)
           wrong = eight.wrong();
         else
           for (unsigned first = 0; first < most; first += 8) wrong |= eight.wrong(first, most);
         const __m128i yes = _mm_cmpeq_epi8(_mm_cvtsi64_si128(static_cast<long long>(wrong)), _mm_setzero_si128());
-        _mm_storel_epi64(reinterpret_cast<__m128i*>(out + 8 * (i - 1 - kAhead)), _mm_and_si128(yes, _mm_set1_epi8(1)));
+        _mm_storel_epi64(reinterpret_cast<__m128i*>(out + 8 * (i - 1 - kFlight)), _mm_and_si128(yes, _mm_set1_epi8(1)));
       }
-      if (i < eights) split_eight<w>(keys.data() + 8 * i, ring[i % (kAhead + 1)]);
+      if (i < eights) split_eight<w>(keys.data() + 8 * i, ring[i % (kFlight + 1)]);
       if (i > 0 && i <= eights) {
-        auto& eight = ring[(i - 1) % (kAhead + 1)];
+        auto& eight = ring[(i - 1) % (kFlight + 1)];
         probe_eight<w, eight_planes>(keys.data() + 8 * (i - 1), eight);
         if (fetches) fetch_eight<w, eight_planes>(eight);
       }
