@@ -7,19 +7,13 @@
 namespace naysay {
 namespace {
 
+using sample::bytes_of;
 using sample::numbers;
 
 BlockedBloom must_build(std::span<const Digest> keys, BlockedBloom::Params params) {
   auto f = BlockedBloom::build({.keys = keys}, params);
   EXPECT_TRUE(f) << f.error().message;
   return std::move(*f);
-}
-
-std::vector<std::byte> bytes_of(const BlockedBloom& f) {
-  std::vector<std::byte> bytes;
-  FieldWriter writer(bytes);
-  BlockedBloom::fields(f, writer);
-  return bytes;
 }
 
 TEST(BlockedBloom, AllTwinsAgreeForEveryK) {

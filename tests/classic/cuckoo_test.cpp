@@ -12,6 +12,7 @@
 namespace naysay {
 namespace {
 
+using sample::bytes_of;
 using sample::numbers;
 using sample::rate_matches;
 
@@ -22,13 +23,6 @@ Cuckoo must_build(const Workload& w, double bits_per_key) {
   return std::move(*f);
 }
 double full(unsigned b) { return b / rates::kCuckooLoad; }
-std::vector<std::byte> bytes_of(const Cuckoo& f) {
-  std::vector<std::byte> bytes;
-  FieldWriter to(bytes);
-  Cuckoo::fields(f, to);
-  return bytes;
-}
-
 TEST(Cuckoo, TakesTheWidestFingerprintThatFitsAtItsLoad) {
   for (unsigned b = 4; b <= 32; ++b) {
     EXPECT_EQ(must_build({.capacity = 1000}, full(b)).width(), b);

@@ -11,6 +11,7 @@
 namespace naysay {
 namespace {
 
+using sample::bytes_of;
 using sample::numbers;
 
 template <class Filter>
@@ -34,14 +35,6 @@ auto must_build(const Workload& w, double bits_per_key) {
   EXPECT_TRUE(f) << f.error().message;
   for (const Digest& d : w.keys) EXPECT_TRUE(f->may_contain(d)) << w.keys.size() << " keys";
   return std::move(*f);
-}
-
-template <class F>
-std::vector<std::byte> bytes_of(const F& f) {
-  std::vector<std::byte> bytes;
-  FieldWriter writer(bytes);
-  F::fields(f, writer);
-  return bytes;
 }
 
 double said(const Report& report, std::string_view name) {

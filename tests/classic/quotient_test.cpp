@@ -9,19 +9,13 @@
 namespace naysay {
 namespace {
 
+using sample::bytes_of;
 using sample::numbers;
 
 Quotient must_build(const Workload& w, double bits_per_key) {
   auto f = Quotient::build(w, {.bits_per_key = bits_per_key});
   EXPECT_TRUE(f) << f.error().message;
   return std::move(*f);
-}
-
-std::vector<std::byte> bytes_of(const Quotient& f) {
-  std::vector<std::byte> bytes;
-  FieldWriter writer(bytes);
-  Quotient::fields(f, writer);
-  return bytes;
 }
 
 TEST(Quotient, AgreesWithAMapOfCountsUnderRandomOperationsAndIsSoundAfterEach) {

@@ -473,7 +473,6 @@ TEST_F(Tool, VerifiesThatAFileHoldsItsKeys) {
 }
 
 // ---- filters, generate
-// -----------------------------------------------------------------------------------------------
 
 TEST_F(Tool, ListsEveryFilter) {
   const std::string text = must("naysay filters");

@@ -155,7 +155,6 @@ inline double weighted_fpr(double known, double stranger, double encoded_cost_sh
 }
 
 // ---- the optimiser
-// ---------------------------------------------------------------------------------------------------
 
 // The `count` costliest negatives hold `share` of all costs.
 struct CostPoint {
@@ -285,8 +284,8 @@ inline Plan plan(const Question& q) {
     double least = 2 + kStress;  // more than any
     for (unsigned k = low_k; k <= high_k; ++k)
       for (const unsigned extra : extras) {
-        double here =
-            least + 1;  // of this k and extra: the coarse points of a better shape may lie above the best so far
+        // Of this k and extra: the coarse points of a better shape may lie above the best so far.
+        double here = least + 1;
         std::ptrdiff_t at = -1;
         unsigned part = 0;
         const auto look = [&](std::ptrdiff_t i, unsigned a) {
