@@ -164,6 +164,23 @@ TEST(SeesawTheory, PlansForFewLookalikesUnlessTheyAreWorthIt) {
   EXPECT_EQ(planned(0, 20).negatives, kN);
 }
 
+// Sparing the encoded ones decides between plans that are about as good, and never for one that encodes hardly any.
+TEST(SeesawTheory, EncodesAllNegativesThatCostTheSameWhereBitsAreFew) {
+  constexpr std::uint64_t kN = 100'000;
+  const auto costs = zipf(kN, 0);
+  const auto curve = theory::cost_curve(costs, costs.size());
+  for (const auto& [bits, marks] : {std::pair(8.0, 1u), std::pair(10.0, 1u), std::pair(10.0, 2u), std::pair(16.0, 2u)})
+    EXPECT_EQ(theory::plan({.bits = bits * kN,
+                            .keys = kN,
+                            .curve = curve,
+                            .stranger_share = 0.01,
+                            .mark_bits = marks,
+                            .may_encode_nothing = marks == 1})
+                  .shape.negatives,
+              kN)
+        << bits << " bits, " << marks << " marks";
+}
+
 TEST(SeesawTheory, NeverPlansWorseThanACountingBloomFilterAtAnyFillFromATenth) {
   for (double skew : {0.0, 0.5, 1.0, 1.5, 2.5})
     for (double bits : {6.0, 12.0, 20.0, 28.0, 36.0, 60.0})

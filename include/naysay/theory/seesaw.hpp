@@ -231,9 +231,9 @@ inline constexpr unsigned kExtras[] = {0, 4, 8, 16};  // to choose from, each ab
 inline constexpr double kLookalikes = 1.0 / 32;
 // Costs of Zipf 1.0 lose less than this at every size; equal costs lose more, and keep all encoded.
 inline constexpr double kWorth = 4;
-// Of plans with nearly the same weighted rate the one that errs least on the encoded negatives, the costliest: their
-// rate counts so many times more.
-inline constexpr double kStress = 4;
+// Of plans whose weighted rates are within kTie of each other the one that errs less on the encoded negatives, the
+// costliest: it is looked for with their rate counted so many times more.
+inline constexpr double kStress = 4, kTie = 1.05;
 
 inline Shape shape_of(const Question& q, unsigned k, unsigned extra, double alpha, double negatives) noexcept {
   return {(1 - alpha) * q.bits / (q.counter_bits + q.mark_bits),
@@ -250,13 +250,14 @@ inline double weighted_fpr(const Question& q, const Shape& s, const CostPoint& p
                       q.stranger_share);
 }
 
-// What a plan makes small.
-inline double stressed_fpr(const Question& q, const Shape& s, const CostPoint& point) noexcept {
-  return weighted_fpr(q, s, point, q.keys) + kStress * known_fpr(q.query, of_shape(s, q.keys), s.k, s.extra);
+// The weighted rate, and `stress` times that of the encoded negatives.
+inline double stressed_fpr(const Question& q, const Shape& s, const CostPoint& point,
+                           double stress = kStress) noexcept {
+  return weighted_fpr(q, s, point, q.keys) + stress * known_fpr(q.query, of_shape(s, q.keys), s.k, s.extra);
 }
 inline double lookalikes(const Shape& s) noexcept { return power(leaning_share(s), s.k); }
 
-// The shape with the smallest stressed rate when full and few lookalikes, among those that no fill makes worse than a
+// The shape with the smallest weighted rate when full and few lookalikes, among those that no fill makes worse than a
 // counting Bloom filter of the same bits; that filter itself if there is none and may_encode_nothing; else the smallest
 // rate when full.
 inline Plan plan(const Question& q) {
@@ -271,7 +272,7 @@ inline Plan plan(const Question& q) {
   if (q.curve.empty()) return unmarked;
 
   // A plan with a rate of 2 if none is allowed.
-  const auto search = [&](double most_lookalikes, bool bounded) {
+  const auto search = [&](double most_lookalikes, double stress, bool bounded) {
     // alpha in 256ths: 1/16 apart at first, then halved down; counts half an octave apart at first.
     constexpr unsigned kUnit = 256, kStep = 16, kMost = 128;
     const auto size = static_cast<std::ptrdiff_t>(q.curve.size());
@@ -281,7 +282,7 @@ inline Plan plan(const Question& q) {
                                                                                   : std::span(kExtras).first(1);
     const unsigned low_k = q.k != 0 ? q.k : 1, high_k = q.k != 0 ? q.k : std::min(q.max_k, plain_k + 2);
     Plan best{{}, 2};
-    double least = 2 + kStress;  // more than any
+    double least = 2 + stress;  // more than any
     for (unsigned k = low_k; k <= high_k; ++k)
       for (const unsigned extra : extras) {
         // Of this k and extra: the coarse points of a better shape may lie above the best so far.
@@ -293,7 +294,7 @@ inline Plan plan(const Question& q) {
           const CostPoint& point = q.curve[static_cast<std::size_t>(i)];
           const Shape s = shape_of(q, k, extra, alpha, static_cast<double>(point.count));
           if (lookalikes(s) > most_lookalikes) return;
-          const double rate = stressed_fpr(q, s, point);
+          const double rate = stressed_fpr(q, s, point, stress);
           if (rate >= here || (bounded && !holds(s, point))) return;
           here = rate, at = i, part = a;
           if (rate < least) least = rate, best = {s, weighted_fpr(q, s, point, q.keys)};
@@ -311,10 +312,11 @@ inline Plan plan(const Question& q) {
       }
     return best;
   };
-  const Plan few = search(kLookalikes, true), any = search(1, true);
-  const Plan best = few.wfpr <= kWorth * any.wfpr ? few : any;
+  const Plan few = search(kLookalikes, 0, true), any = search(1, 0, true), sparing = search(kLookalikes, kStress, true);
+  Plan best = few.wfpr <= kWorth * any.wfpr ? few : any;
+  if (sparing.wfpr <= kTie * best.wfpr) best = sparing;
   if (q.may_encode_nothing) return best.wfpr < unmarked.wfpr ? best : unmarked;
-  return best.wfpr <= 1 ? best : search(1, false);
+  return best.wfpr <= 1 ? best : search(1, 0, false);
 }
 
 }  // namespace rates::seesaw
