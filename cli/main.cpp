@@ -1,8 +1,8 @@
 // naysay: membership filters on a user's own keys. One subcommand per file; see commands.hpp.
 #include <fmt/core.h>
 
-#include "commands.hpp"
-#include "failure.hpp"
+#include "commands/commands.hpp"
+#include "parts/failure.hpp"
 
 namespace {
 

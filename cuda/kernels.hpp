@@ -18,7 +18,7 @@
 // it is tested where there is no GPU. Whoever includes it provides launch(kernel, blocks, threads, arguments...).
 #pragma once
 
-#include "naysay/core/function_family.hpp"
+#include "naysay/variable_hash/detail/function_family.hpp"
 #include "naysay/cuda/job.hpp"
 
 namespace naysay::cuda {

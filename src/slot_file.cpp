@@ -1,4 +1,4 @@
-#include "naysay/aware/slot_file.hpp"
+#include "naysay/variable_hash/detail/slot_file.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>

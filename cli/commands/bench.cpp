@@ -8,14 +8,14 @@
 #include <map>
 #include <memory>
 
-#include "budget.hpp"
-#include "commands.hpp"
+#include "parts/budget.hpp"
+#include "commands/commands.hpp"
 #include "experiments/figures.hpp"
-#include "experiments/kinds.hpp"
+#include "experiments/kinds/kinds.hpp"
 #include "experiments/results.hpp"
-#include "failure.hpp"
-#include "progress.hpp"
-#include "table.hpp"
+#include "parts/failure.hpp"
+#include "parts/progress.hpp"
+#include "parts/table.hpp"
 
 namespace naysay::cli {
 

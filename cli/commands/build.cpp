@@ -8,19 +8,19 @@
 #include <optional>
 #include <thread>
 
-#include "budget.hpp"
-#include "choose.hpp"
-#include "commands.hpp"
-#include "describe.hpp"
-#include "device.hpp"
-#include "failure.hpp"
+#include "parts/budget.hpp"
+#include "parts/choose.hpp"
+#include "commands/commands.hpp"
+#include "parts/describe.hpp"
+#include "parts/build_fastest.hpp"
+#include "parts/failure.hpp"
 #include "files.hpp"
-#include "hashing.hpp"
-#include "naysay/aware/slot_file.hpp"
+#include "parts/hashing.hpp"
+#include "naysay/variable_hash/detail/slot_file.hpp"
 #include "naysay/workload/keys.hpp"
-#include "progress.hpp"
-#include "spill.hpp"
-#include "table.hpp"
+#include "parts/progress.hpp"
+#include "parts/spill.hpp"
+#include "parts/table.hpp"
 
 namespace naysay::cli {
 

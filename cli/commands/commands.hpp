@@ -5,7 +5,7 @@
 // prints as one sentence and turns into exit code 2.
 #pragma once
 
-#include "command_line.hpp"
+#include "parts/command_line.hpp"
 
 namespace naysay::cli {
 

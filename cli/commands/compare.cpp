@@ -5,17 +5,17 @@
 #include <limits>
 #include <memory>
 
-#include "budget.hpp"
-#include "commands.hpp"
-#include "failure.hpp"
+#include "parts/budget.hpp"
+#include "commands/commands.hpp"
+#include "parts/failure.hpp"
 #include "files.hpp"
-#include "measure.hpp"
+#include "parts/measure.hpp"
 #include "naysay/workload/keys.hpp"
-#include "output.hpp"
-#include "page.hpp"
-#include "progress.hpp"
-#include "sweep.hpp"
-#include "table.hpp"
+#include "parts/output.hpp"
+#include "parts/page.hpp"
+#include "parts/progress.hpp"
+#include "parts/sweep.hpp"
+#include "parts/table.hpp"
 
 namespace naysay::cli {
 

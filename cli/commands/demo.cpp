@@ -3,13 +3,13 @@
 
 #include <memory>
 
-#include "commands.hpp"
-#include "failure.hpp"
-#include "measure.hpp"
+#include "commands/commands.hpp"
+#include "parts/failure.hpp"
+#include "parts/measure.hpp"
 #include "naysay/workload/generate.hpp"
 #include "naysay/workload/zipf.hpp"
-#include "output.hpp"
-#include "progress.hpp"
+#include "parts/output.hpp"
+#include "parts/progress.hpp"
 
 namespace naysay::cli {
 

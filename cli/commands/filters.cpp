@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include "commands.hpp"
-#include "describe.hpp"
-#include "table.hpp"
+#include "commands/commands.hpp"
+#include "parts/describe.hpp"
+#include "parts/table.hpp"
 
 namespace naysay::cli {
 

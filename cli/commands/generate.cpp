@@ -6,11 +6,11 @@
 #include <cmath>
 #include <memory>
 
-#include "commands.hpp"
-#include "failure.hpp"
+#include "commands/commands.hpp"
+#include "parts/failure.hpp"
 #include "naysay/workload/zipf.hpp"
-#include "output.hpp"
-#include "progress.hpp"
+#include "parts/output.hpp"
+#include "parts/progress.hpp"
 
 namespace naysay::cli {
 

@@ -4,10 +4,10 @@
 #include <filesystem>
 #include <memory>
 
-#include "commands.hpp"
-#include "describe.hpp"
-#include "failure.hpp"
-#include "table.hpp"
+#include "commands/commands.hpp"
+#include "parts/describe.hpp"
+#include "parts/failure.hpp"
+#include "parts/table.hpp"
 
 namespace naysay::cli {
 

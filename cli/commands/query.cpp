@@ -4,11 +4,11 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "commands.hpp"
-#include "failure.hpp"
+#include "commands/commands.hpp"
+#include "parts/failure.hpp"
 #include "naysay/any_filter.hpp"
 #include "naysay/workload/keys.hpp"
-#include "output.hpp"
+#include "parts/output.hpp"
 
 namespace naysay::cli {
 

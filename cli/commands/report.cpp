@@ -3,13 +3,13 @@
 
 #include <memory>
 
-#include "commands.hpp"
+#include "commands/commands.hpp"
 #include "experiments/figures.hpp"
 #include "experiments/results.hpp"
-#include "failure.hpp"
+#include "parts/failure.hpp"
 #include "files.hpp"
-#include "output.hpp"
-#include "page.hpp"
+#include "parts/output.hpp"
+#include "parts/page.hpp"
 
 namespace naysay::cli {
 

@@ -5,14 +5,14 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "commands.hpp"
-#include "describe.hpp"
-#include "failure.hpp"
+#include "commands/commands.hpp"
+#include "parts/describe.hpp"
+#include "parts/failure.hpp"
 #include "files.hpp"
 #include "naysay/any_filter.hpp"
-#include "naysay/aware/adaptive_variable_hash.hpp"
+#include "naysay/variable_hash/adaptive_variable_hash.hpp"
 #include "naysay/workload/keys.hpp"
-#include "progress.hpp"
+#include "parts/progress.hpp"
 
 namespace naysay::cli {
 

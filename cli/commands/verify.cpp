@@ -3,11 +3,11 @@
 
 #include <memory>
 
-#include "commands.hpp"
-#include "failure.hpp"
+#include "commands/commands.hpp"
+#include "parts/failure.hpp"
 #include "naysay/any_filter.hpp"
 #include "naysay/workload/keys.hpp"
-#include "progress.hpp"
+#include "parts/progress.hpp"
 
 namespace naysay::cli {
 

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "experiments/results.hpp"
-#include "table.hpp"
+#include "parts/table.hpp"
 
 namespace naysay::cli {
 

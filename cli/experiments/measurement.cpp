@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "failure.hpp"
-#include "heap.hpp"
+#include "parts/failure.hpp"
+#include "parts/heap.hpp"
 #include "naysay/workload/score.hpp"
 
 namespace naysay::cli {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "experiments/kinds.hpp"
+#include "experiments/kinds/kinds.hpp"
 
 namespace naysay::cli {
 

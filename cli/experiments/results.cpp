@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "commit.hpp"
-#include "failure.hpp"
+#include "parts/failure.hpp"
 #include "naysay/core/cpu.hpp"
 
 namespace naysay::cli {

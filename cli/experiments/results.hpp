@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/kinds.hpp"
+#include "experiments/kinds/kinds.hpp"
 
 namespace naysay::cli {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "failure.hpp"
+#include "parts/failure.hpp"
 #include "naysay/workload/generate.hpp"
 #include "naysay/workload/zipf.hpp"
 

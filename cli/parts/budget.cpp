@@ -1,4 +1,4 @@
-#include "budget.hpp"
+#include "parts/budget.hpp"
 
 #include <fmt/core.h>
 
@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "failure.hpp"
+#include "parts/failure.hpp"
 
 namespace naysay::cli {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "command_line.hpp"
+#include "parts/command_line.hpp"
 #include "naysay/any_filter.hpp"
 
 namespace naysay::cli {

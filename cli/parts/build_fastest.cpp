@@ -1,4 +1,4 @@
-#include "device.hpp"
+#include "parts/build_fastest.hpp"
 
 #ifdef NAYSAY_WITH_CUDA
 #include "naysay/cuda/variable_hash.hpp"

@@ -1,4 +1,4 @@
-#include "choose.hpp"
+#include "parts/choose.hpp"
 
 #include <fmt/core.h>
 
@@ -6,8 +6,8 @@
 #include <limits>
 #include <optional>
 
-#include "naysay/theory/teach.hpp"
-#include "table.hpp"
+#include "naysay/ribbon/taught_plan.hpp"
+#include "parts/table.hpp"
 
 namespace naysay::cli {
 
@@ -29,9 +29,9 @@ struct Prediction {
 };
 
 std::optional<Prediction> predict(const FilterType& t, const Known& known) {
-  const teach::CostCurve costs(known.costs);
+  const ribbon::CostCurve costs(known.costs);
   if (t.name == "taught-ribbon") {
-    const auto plan = teach::plan(
+    const auto plan = ribbon::plan(
         {.keys = known.keys, .bits_per_key = known.bits_per_key, .stranger_share = known.stranger_share}, costs);
     if (costs.count() == 0) return Prediction{plan.wfpr, percent(plan.stranger_fpr)};
     return Prediction{plan.wfpr, fmt::format("{} of the known negatives by cost and {} of strangers",

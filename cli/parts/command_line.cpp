@@ -1,10 +1,10 @@
-#include "command_line.hpp"
+#include "parts/command_line.hpp"
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <vector>
 
-#include "failure.hpp"
+#include "parts/failure.hpp"
 
 namespace naysay::cli {
 

@@ -1,4 +1,4 @@
-#include "describe.hpp"
+#include "parts/describe.hpp"
 
 #include <cmath>
 #include <limits>

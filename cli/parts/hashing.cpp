@@ -1,11 +1,11 @@
-#include "hashing.hpp"
+#include "parts/hashing.hpp"
 
 #include <fmt/core.h>
 
 #include <charconv>
 #include <random>
 
-#include "failure.hpp"
+#include "parts/failure.hpp"
 
 namespace naysay::cli {
 

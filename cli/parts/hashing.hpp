@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "command_line.hpp"
+#include "parts/command_line.hpp"
 #include "naysay/core/hash.hpp"
 
 namespace naysay::cli {

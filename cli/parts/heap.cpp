@@ -1,4 +1,4 @@
-#include "heap.hpp"
+#include "parts/heap.hpp"
 
 #include <malloc.h>
 

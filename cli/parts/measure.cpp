@@ -1,4 +1,4 @@
-#include "measure.hpp"
+#include "parts/measure.hpp"
 
 #include <fmt/core.h>
 
@@ -7,10 +7,10 @@
 #include <cmath>
 #include <optional>
 
-#include "describe.hpp"
-#include "failure.hpp"
-#include "heap.hpp"
-#include "table.hpp"
+#include "parts/describe.hpp"
+#include "parts/failure.hpp"
+#include "parts/heap.hpp"
+#include "parts/table.hpp"
 
 namespace naysay::cli {
 

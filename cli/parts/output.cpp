@@ -1,11 +1,11 @@
-#include "output.hpp"
+#include "parts/output.hpp"
 
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 
-#include "failure.hpp"
+#include "parts/failure.hpp"
 
 namespace naysay::cli {
 

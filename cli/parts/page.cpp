@@ -1,7 +1,7 @@
-#include "page.hpp"
+#include "parts/page.hpp"
 
-#include "failure.hpp"
-#include "output.hpp"
+#include "parts/failure.hpp"
+#include "parts/output.hpp"
 #include "page_template.hpp"
 
 namespace naysay::cli {

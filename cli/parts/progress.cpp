@@ -1,4 +1,4 @@
-#include "progress.hpp"
+#include "parts/progress.hpp"
 
 #include <fmt/core.h>
 #include <unistd.h>

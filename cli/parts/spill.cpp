@@ -1,4 +1,4 @@
-#include "spill.hpp"
+#include "parts/spill.hpp"
 
 #include <fcntl.h>
 #include <fmt/core.h>

@@ -1,8 +1,8 @@
-#include "sweep.hpp"
+#include "parts/sweep.hpp"
 
 #include <fmt/core.h>
 
-#include "table.hpp"
+#include "parts/table.hpp"
 
 namespace naysay::cli {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "measure.hpp"
+#include "parts/measure.hpp"
 
 namespace naysay::cli {
 

@@ -1,4 +1,4 @@
-#include "table.hpp"
+#include "parts/table.hpp"
 
 #include <fmt/core.h>
 

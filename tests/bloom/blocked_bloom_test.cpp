@@ -1,4 +1,4 @@
-#include "naysay/classic/blocked_bloom.hpp"
+#include "naysay/bloom/blocked_bloom.hpp"
 
 #include <gtest/gtest.h>
 
@@ -45,7 +45,7 @@ TEST(BlockedBloom, AcceptsStrangersAsOftenAsTheFormulaSaysForEveryK) {
     std::uint64_t hits = 0;
     for (const Digest& d : strangers) hits += f.may_contain(d);
     EXPECT_TRUE(sample::rate_matches(hits, strangers.size(), f.expected_fpr(), 0)) << "k = " << k;
-    EXPECT_NEAR(f.expected_fpr() / rates::split_block(10, k, 512), 1, 0.02) << "k = " << k;
+    EXPECT_NEAR(f.expected_fpr() / bloom::split_block(10, k, 512), 1, 0.02) << "k = " << k;
   }
 }
 
@@ -61,9 +61,9 @@ TEST(BlockedBloom, TheRateDoesNotGrowWithTheNumberOfKeys) {
 }
 
 TEST(BlockedBloom, TakesTheBestKForItsBudget) {
-  EXPECT_EQ(rates::split_block_best_k(5, 512), 4u);
-  EXPECT_EQ(rates::split_block_best_k(10, 512), 8u);
-  EXPECT_EQ(rates::split_block_best_k(25, 512), 16u);
+  EXPECT_EQ(bloom::split_block_best_k(5, 512), 4u);
+  EXPECT_EQ(bloom::split_block_best_k(10, 512), 8u);
+  EXPECT_EQ(bloom::split_block_best_k(25, 512), 16u);
   const auto f = BlockedBloom::build({}, {.k = 7});
   ASSERT_FALSE(f);
   EXPECT_EQ(f.error().message, "blocked-bloom: k is 7; it must be 4, 8 or 16, or 0 for the best");

@@ -1,4 +1,4 @@
-#include "naysay/classic/bloom.hpp"
+#include "naysay/bloom/bloom.hpp"
 
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ TEST(Bloom, HasTheRateOfTheFormula) {
   for (std::uint32_t k : {1u, 2u, 3u, 4u, 7u, 12u}) {
     const auto f = Bloom::build({.keys = keys}, {.bits_per_key = 10, .k = k});
     ASSERT_TRUE(f);
-    EXPECT_NEAR(f->expected_fpr() / rates::bloom(10, k), 1, 0.03) << "k = " << k;
+    EXPECT_NEAR(f->expected_fpr() / bloom::fpr(10, k), 1, 0.03) << "k = " << k;
   }
 }
 

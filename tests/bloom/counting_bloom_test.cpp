@@ -1,4 +1,4 @@
-#include "naysay/classic/counting_bloom.hpp"
+#include "naysay/bloom/counting_bloom.hpp"
 
 #include <gtest/gtest.h>
 
@@ -72,7 +72,7 @@ TEST(CountingBloom, AcceptsStrangersAsOftenAsItSaysWithCountersOfAnyWidth) {
     std::uint64_t hits = 0;
     for (const Digest& d : strangers) hits += f.may_contain(d);
     EXPECT_TRUE(sample::rate_matches(hits, strangers.size(), f.expected_fpr(), 0.01)) << bits << " bits";
-    EXPECT_NEAR(f.expected_fpr() / rates::bloom(8, rates::bloom_best_k(8)), 1, 0.05) << bits << " bits";
+    EXPECT_NEAR(f.expected_fpr() / bloom::fpr(8, bloom::best_k(8)), 1, 0.05) << bits << " bits";
   }
 }
 

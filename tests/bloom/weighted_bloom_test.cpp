@@ -1,8 +1,8 @@
-#include "naysay/aware/weighted_bloom.hpp"
+#include "naysay/bloom/weighted_bloom.hpp"
 
 #include <gtest/gtest.h>
 
-#include "naysay/classic/bloom.hpp"
+#include "naysay/bloom/bloom.hpp"
 #include "sample.hpp"
 
 namespace naysay {

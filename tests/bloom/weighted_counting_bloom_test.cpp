@@ -1,5 +1,5 @@
 // WeightedCountingBloom and its CostList.
-#include "naysay/aware/weighted_counting_bloom.hpp"
+#include "naysay/bloom/weighted_counting_bloom.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,11 +4,11 @@
 #include <set>
 
 #include "experiments/figures.hpp"
-#include "experiments/kinds.hpp"
+#include "experiments/kinds/kinds.hpp"
 #include "experiments/results.hpp"
-#include "failure.hpp"
+#include "parts/failure.hpp"
 #include "naysay/any_filter.hpp"
-#include "page.hpp"
+#include "parts/page.hpp"
 #include "tool.hpp"
 
 namespace naysay {

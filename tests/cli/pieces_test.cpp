@@ -5,11 +5,11 @@
 #include <limits>
 #include <memory>
 
-#include "choose.hpp"
-#include "failure.hpp"
-#include "heap.hpp"
-#include "measure.hpp"
-#include "table.hpp"
+#include "parts/choose.hpp"
+#include "parts/failure.hpp"
+#include "parts/heap.hpp"
+#include "parts/measure.hpp"
+#include "parts/table.hpp"
 
 namespace naysay::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "naysay/theory/cost_curve.hpp"
+#include "naysay/core/cost_curve.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "holder.hpp"
-#include "naysay/classic/bloom.hpp"
+#include "naysay/bloom/bloom.hpp"
 #include "sample.hpp"
 
 namespace naysay {

@@ -1,4 +1,4 @@
-#include "naysay/core/shards.hpp"
+#include "naysay/core/detail/shards.hpp"
 
 #include <gtest/gtest.h>
 

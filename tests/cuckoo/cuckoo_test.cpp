@@ -1,5 +1,5 @@
 // Cuckoo: what is peculiar to it. The rest is in conformance.
-#include "naysay/classic/cuckoo.hpp"
+#include "naysay/cuckoo/cuckoo.hpp"
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ Cuckoo must_build(const Workload& w, double bits_per_key) {
   if (!f) std::abort();
   return std::move(*f);
 }
-double full(unsigned b) { return b / rates::kCuckooLoad; }
+double full(unsigned b) { return b / cuckoo::kLoad; }
 TEST(Cuckoo, TakesTheWidestFingerprintThatFitsAtItsLoad) {
   for (unsigned b = 4; b <= 32; ++b) {
     EXPECT_EQ(must_build({.capacity = 1000}, full(b)).width(), b);
@@ -42,7 +42,7 @@ TEST(Cuckoo, HoldsKeysAndErrsAsOftenAsItSaysAtEveryWidth) {
     std::uint64_t hits = 0;
     for (const Digest& d : strangers) hits += f.may_contain(d);
     EXPECT_TRUE(rate_matches(hits, strangers.size(), f.expected_fpr(), 0.02)) << b << " bits";
-    EXPECT_NEAR(f.expected_fpr() / rates::cuckoo(b, 4000.0 / static_cast<double>(f.slots())), 1, 0.02) << b << " bits";
+    EXPECT_NEAR(f.expected_fpr() / cuckoo::fpr(b, 4000.0 / static_cast<double>(f.slots())), 1, 0.02) << b << " bits";
   }
 }
 

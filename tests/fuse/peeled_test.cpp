@@ -4,8 +4,8 @@
 #include <cstring>
 #include <map>
 
-#include "naysay/classic/binary_fuse.hpp"
-#include "naysay/classic/xor.hpp"
+#include "naysay/fuse/binary_fuse.hpp"
+#include "naysay/fuse/xor.hpp"
 #include "sample.hpp"
 
 namespace naysay {

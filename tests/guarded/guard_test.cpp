@@ -1,14 +1,14 @@
 // Guard and PinnedIndex against the standard containers; the plan of the guard's share.
-#include "naysay/aware/guard.hpp"
+#include "naysay/guarded/detail/guard.hpp"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <set>
 
-#include "naysay/aware/pinned_index.hpp"
-#include "naysay/theory/cuckoo_rates.hpp"
-#include "naysay/theory/guard.hpp"
+#include "naysay/guarded/detail/pinned_index.hpp"
+#include "naysay/cuckoo/cuckoo_rates.hpp"
+#include "naysay/guarded/guard_plan.hpp"
 #include "sample.hpp"
 
 namespace naysay {
@@ -114,29 +114,29 @@ TEST(PinnedIndex, VisitsEveryDigestOfAnAddress) {
 
 TEST(GuardPlan, CoversTheKnownNegativesWhenTheBudgetAllows) {
   const auto space = [](std::uint64_t entries) { return Guard::bits_for(entries); };
-  rates::GuardQuestion q{.bits = 14e6, .keys = 1e6, .negatives = 1e6, .stranger_share = 0.01};
-  const auto plan = rates::plan_guard(q, rates::cuckoo_bits_per_key, space);
-  EXPECT_GE(rates::sure_entries(static_cast<double>(plan.entries)), q.negatives * plan.fpr);
+  guarded::GuardProblem q{.bits = 14e6, .keys = 1e6, .negatives = 1e6, .stranger_share = 0.01};
+  const auto plan = guarded::plan_guard(q, cuckoo::bits_per_key, space);
+  EXPECT_GE(guarded::sure_entries(static_cast<double>(plan.entries)), q.negatives * plan.fpr);
   EXPECT_LE(plan.base_bits_per_key * q.keys + static_cast<double>(space(plan.entries) - space(1)),
             q.bits * (1 + 1e-12));
-  EXPECT_NEAR(plan.fpr, rates::cuckoo(13, rates::kCuckooLoad), plan.fpr * 0.06) << "14 bits would not fit";
+  EXPECT_NEAR(plan.fpr, cuckoo::fpr(13, cuckoo::kLoad), plan.fpr * 0.06) << "14 bits would not fit";
   EXPECT_DOUBLE_EQ(plan.wfpr, 0.01 * plan.fpr);
 
   // Ten a key at any cost: fewer bits of fingerprint would need more guard than they save.
   q.negatives = 1e7, q.all = true, q.bits = 16e6;
-  const auto pinned = rates::plan_guard(q, rates::cuckoo_bits_per_key, space);
-  EXPECT_GE(rates::sure_entries(static_cast<double>(pinned.entries)), q.negatives * pinned.fpr);
+  const auto pinned = guarded::plan_guard(q, cuckoo::bits_per_key, space);
+  EXPECT_GE(guarded::sure_entries(static_cast<double>(pinned.entries)), q.negatives * pinned.fpr);
 }
 
 TEST(GuardPlan, KeepsRoomForReportsOnlyAsFarAsTheBaseErrs) {
   const auto space = [](std::uint64_t entries) { return Guard::bits_for(entries); };
   for (double bits : {8.0, 14.0, 20.0, 30.0}) {
-    const auto plan = rates::plan_guard({.bits = bits * 1e6, .keys = 1e6}, rates::cuckoo_bits_per_key, space);
+    const auto plan = guarded::plan_guard({.bits = bits * 1e6, .keys = 1e6}, cuckoo::bits_per_key, space);
     const double share = static_cast<double>(space(plan.entries)) / (bits * 1e6);
-    EXPECT_LE(share, rates::kUntoldGuardShare * 1.01) << bits;
-    EXPECT_TRUE(share > rates::kUntoldGuardShare * 0.98 || static_cast<double>(plan.entries) >= 2e6 * plan.fpr) << bits;
-    EXPECT_LE(static_cast<double>(plan.entries), rates::entries_for(1e7 * plan.fpr) + 1) << bits;
-    EXPECT_NEAR(rates::sure_entries(rates::entries_for(1e6 * plan.fpr)), 1e6 * plan.fpr, 1e-6 * 1e6 * plan.fpr + 1e-9);
+    EXPECT_LE(share, guarded::kUntoldGuardShare * 1.01) << bits;
+    EXPECT_TRUE(share > guarded::kUntoldGuardShare * 0.98 || static_cast<double>(plan.entries) >= 2e6 * plan.fpr) << bits;
+    EXPECT_LE(static_cast<double>(plan.entries), guarded::entries_for(1e7 * plan.fpr) + 1) << bits;
+    EXPECT_NEAR(guarded::sure_entries(guarded::entries_for(1e6 * plan.fpr)), 1e6 * plan.fpr, 1e-6 * 1e6 * plan.fpr + 1e-9);
   }
 }
 
@@ -144,20 +144,20 @@ TEST(GuardPlan, GivesUpTheCheapestWhenTheBudgetIsSmall) {
   const auto space = [](std::uint64_t entries) { return Guard::bits_for(entries); };
   std::vector<float> costs(100'000);
   for (std::size_t i = 0; i < costs.size(); ++i) costs[i] = 1 / static_cast<float>((i + 1) * (i + 1));
-  const rates::GuardQuestion q{.bits = 6e5, .keys = 1e5, .negatives = 1e5, .descending = costs, .stranger_share = 0.01};
-  const auto plan = rates::plan_guard(q, rates::cuckoo_bits_per_key, space);
-  EXPECT_LT(rates::sure_entries(static_cast<double>(plan.entries)), q.negatives * plan.fpr);
+  const guarded::GuardProblem q{.bits = 6e5, .keys = 1e5, .negatives = 1e5, .descending = costs, .stranger_share = 0.01};
+  const auto plan = guarded::plan_guard(q, cuckoo::bits_per_key, space);
+  EXPECT_LT(guarded::sure_entries(static_cast<double>(plan.entries)), q.negatives * plan.fpr);
   EXPECT_LT(plan.wfpr, 0.02 * plan.fpr);
 }
 
 TEST(GuardPlan, CountsTheCostsBeyondACount) {
   const float costs[] = {4, 3, 2, 1};
-  const rates::CostsBeyond beyond(4, costs);
+  const guarded::CostsBeyond beyond(4, costs);
   EXPECT_DOUBLE_EQ(beyond(0), 1);
   EXPECT_DOUBLE_EQ(beyond(1), 0.6);
   EXPECT_DOUBLE_EQ(beyond(2.5), 0.3);
   EXPECT_DOUBLE_EQ(beyond(4), 0);
-  EXPECT_DOUBLE_EQ(rates::CostsBeyond(4, {})(1), 0.75);
+  EXPECT_DOUBLE_EQ(guarded::CostsBeyond(4, {})(1), 0.75);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Guarded: what is named, reported or pinned is refused, and what is in is never denied, against a model.
-#include "naysay/aware/guarded.hpp"
+#include "naysay/guarded/guarded.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "naysay/theory/habf.hpp"
+#include "naysay/habf/habf_rates.hpp"
 
 #include <gtest/gtest.h>
 
-#include "naysay/aware/habf.hpp"
+#include "naysay/habf/habf.hpp"
 #include "sample.hpp"
 
 namespace naysay {
@@ -19,7 +19,7 @@ TEST(HabfTheory, SetBitsHaveASingleOwnerAsOftenAsEquation3Says) {
         for (unsigned i = 1; i <= k; ++i) ++owners[fast_range(habf_hash(d, i), owners.size())];
       double set = 0, single = 0;
       for (unsigned n : owners) set += n > 0, single += n == 1;
-      EXPECT_NEAR(single / set, rates::habf_single_owner(k, static_cast<double>(b)), 0.012) << "k " << k << ", b " << b;
+      EXPECT_NEAR(single / set, habf::single_owner(k, static_cast<double>(b)), 0.012) << "k " << k << ", b " << b;
     }
 }
 
@@ -44,14 +44,14 @@ TEST(HabfTheory, AKeyFindsAWayOutAsOftenAsItSays) {
       for (unsigned c = k + 1; c <= family; ++c) any |= set[position(d, c)] || !critical[position(d, c)];
       ways += any;
     }
-    const rates::HabfShape shape{10'000, 30'000, static_cast<double>(m), 1000, k, family};
-    EXPECT_NEAR(ways / 10'000, rates::habf_move_exists(shape), 0.02) << b << " bits per key";
+    const habf::HabfShape shape{10'000, 30'000, static_cast<double>(m), 1000, k, family};
+    EXPECT_NEAR(ways / 10'000, habf::move_exists(shape), 0.02) << b << " bits per key";
   }
 }
 
 TEST(HabfTheory, TotalRateIsThatOfTheTwoLooks) {
   for (double f : {0.001, 0.1, 0.5})
-    for (double h : {0.0, 0.01, 1.0}) EXPECT_NEAR(rates::habf_total(f, h), 1 - (1 - f) * (1 - h + h * (1 - f)), 1e-12);
+    for (double h : {0.0, 0.01, 1.0}) EXPECT_NEAR(habf::total(f, h), 1 - (1 - f) * (1 - h + h * (1 - f)), 1e-12);
 }
 
 TEST(HabfTheory, SecondLookCountsChainsOfDifferentFunctions) {
@@ -65,12 +65,12 @@ TEST(HabfTheory, SecondLookCountsChainsOfDifferentFunctions) {
         const bool moved = i == 4 || j == 4 || l == 4;  // then one function of H0 is not in the chain
         sum += at[i] * at[j] * end[l] * ones * ones * ones * (moved ? 1 - ones : 0);
       }
-  EXPECT_NEAR(rates::habf_second_look(at, end, 3, ones), sum, 1e-12);
+  EXPECT_NEAR(habf::second_look(at, end, 3, ones), sum, 1e-12);
 }
 
 struct Measured {
   double bloom, total, resolved;  // known negatives that pass the first look; either look; collisions resolved
-  rates::HabfShape shape;
+  habf::HabfShape shape;
 };
 
 // Builds at `bits_per_key` in all, HashExpressor and Bloom filter 1 : 4, with 5-bit cells so that k = 10 has other
@@ -100,11 +100,11 @@ Measured measure(unsigned k, double bits_per_key) {
 
 void expect_bounds_hold(unsigned k, double bits_per_key) {
   const Measured real = measure(k, bits_per_key);
-  const double bound = rates::habf_bloom_bound(real.shape), collisions = rates::habf_collisions(real.shape);
-  const double resolved = rates::habf_resolved(collisions, rates::habf_move_exists(real.shape), real.shape.cells, k);
+  const double bound = habf::bloom_bound(real.shape), collisions = habf::collisions(real.shape);
+  const double resolved = habf::resolved(collisions, habf::move_exists(real.shape), real.shape.cells, k);
   EXPECT_GT(bound, real.bloom) << "Eq. 19, k " << k << ", " << bits_per_key << " bits per key";
   EXPECT_LT(resolved, real.resolved * 1.1 + 5) << "Eq. 12, k " << k << ", " << bits_per_key << " bits per key";
-  EXPECT_GT(rates::habf_total(bound, rates::habf_chain_bound(real.resolved, real.shape.cells)), real.total)
+  EXPECT_GT(habf::total(bound, habf::chain_bound(real.resolved, real.shape.cells)), real.total)
       << "Eq. 2, k " << k << ", " << bits_per_key << " bits per key";
 }
 

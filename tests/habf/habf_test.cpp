@@ -1,4 +1,4 @@
-#include "naysay/aware/habf.hpp"
+#include "naysay/habf/habf.hpp"
 
 #include <gtest/gtest.h>
 
@@ -133,7 +133,7 @@ TYPED_TEST(HabfAndFast, IsABloomFilterWithoutNegatives) {
   Report report;
   const TypeParam f = this->must_build({.keys = keys, .report = &report});
   EXPECT_EQ(this->line(report, "collisions found"), 0);
-  EXPECT_NEAR(f.expected_fpr(), rates::bloom(10 / 1.25, 3), 0.003);
+  EXPECT_NEAR(f.expected_fpr(), bloom::fpr(10 / 1.25, 3), 0.003);
 }
 
 TYPED_TEST(HabfAndFast, MovesOneKeyForManyNegatives) {
@@ -164,7 +164,7 @@ TYPED_TEST(HabfAndFast, ReportsWhatItDid) {
   const TypeParam f =
       this->must_build({.keys = keys, .negatives = negatives, .report = &report}, {.bits_per_key = kPaperBits});
   const double found = this->line(report, "collisions found"), again = this->line(report, "negatives re-queued");
-  EXPECT_NEAR(found / 100'000, rates::bloom(kPaperBits / 1.25, 3), 0.005);
+  EXPECT_NEAR(found / 100'000, bloom::fpr(kPaperBits / 1.25, 3), 0.005);
   EXPECT_EQ(found + again, this->line(report, "collisions optimised") +
                                this->line(report, "collisions optimised in passing") +
                                this->line(report, "collisions failed, no candidate") +
@@ -225,14 +225,14 @@ TYPED_TEST(HabfAndFast, ChoosesAPlainBloomFilterWhenKnowledgeDoesNotPay) {
     told.report = &report;
     const TypeParam f = this->must_build(told, {.bits_per_key = 8, .choose = true});
     EXPECT_EQ(this->line(report, "space ratio"), 0);
-    EXPECT_NEAR(f.expected_fpr(), rates::bloom(8, 6), 0.002);
+    EXPECT_NEAR(f.expected_fpr(), bloom::fpr(8, 6), 0.002);
   }
 }
 
 TYPED_TEST(HabfAndFast, ChoosesNoWorseThanABloomFilterForManyNegativesPerKey) {
   const auto keys = numbers(0, 2000), negatives = numbers(1 << 30, 20'000);
   const Workload w{.keys = keys, .negatives = negatives};
-  const double bloom = rates::bloom(kPaperBits, 6);
+  const double bloom = bloom::fpr(kPaperBits, 6);
   EXPECT_GT(this->known_rate(this->must_build(w, {.bits_per_key = kPaperBits}), negatives), bloom)
       << "the defaults are";
   EXPECT_LT(this->known_rate(this->must_build(w, {.bits_per_key = kPaperBits, .choose = true}), negatives), bloom);
@@ -248,7 +248,7 @@ TYPED_TEST(HabfAndFast, KeepsTheBoundOnStrangers) {
   const TypeParam f = this->must_build(w, {.bits_per_key = kPaperBits, .choose = true, .max_stranger_fpr = 0.025});
   EXPECT_LE(f.expected_fpr(), 0.025);
   EXPECT_LE(this->known_rate(f, strangers), 0.026);
-  EXPECT_LE(this->known_rate(f, negatives), 0.25 * rates::bloom(kPaperBits, 6))
+  EXPECT_LE(this->known_rate(f, negatives), 0.25 * bloom::fpr(kPaperBits, 6))
       << "and still most of the known are refused";
   const auto impossible = TypeParam::build(w, {.bits_per_key = kPaperBits, .choose = true, .max_stranger_fpr = 0.01});
   ASSERT_FALSE(impossible) << "no Bloom filter of that size can";

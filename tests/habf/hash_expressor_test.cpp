@@ -1,4 +1,4 @@
-#include "naysay/aware/hash_expressor.hpp"
+#include "naysay/habf/detail/hash_expressor.hpp"
 
 #include <gtest/gtest.h>
 

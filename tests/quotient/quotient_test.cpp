@@ -1,4 +1,4 @@
-#include "naysay/classic/quotient.hpp"
+#include "naysay/quotient/quotient.hpp"
 
 #include <gtest/gtest.h>
 

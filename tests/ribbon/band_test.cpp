@@ -1,4 +1,4 @@
-#include "naysay/core/band.hpp"
+#include "naysay/ribbon/detail/band.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "naysay/classic/ribbon.hpp"
+#include "naysay/ribbon/ribbon.hpp"
 
 #include <gtest/gtest.h>
 

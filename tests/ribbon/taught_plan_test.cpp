@@ -1,8 +1,8 @@
-#include "naysay/theory/teach.hpp"
+#include "naysay/ribbon/taught_plan.hpp"
 
 #include <gtest/gtest.h>
 
-namespace naysay::teach {
+namespace naysay::ribbon {
 namespace {
 
 CostCurve curve(const std::vector<float>& costs) {
@@ -86,4 +86,4 @@ TEST(Teach, SparesStrangersWhenTheyMakeUpTheTraffic) {
 }
 
 }  // namespace
-}  // namespace naysay::teach
+}  // namespace naysay::ribbon

@@ -1,4 +1,4 @@
-#include "naysay/aware/taught_ribbon.hpp"
+#include "naysay/ribbon/taught_ribbon.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // HashModulator: the lock on an index.
-#include "naysay/aware/hash_modulator.hpp"
+#include "naysay/seesaw/detail/hash_modulator.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Seesaw and AdaSeesaw: the invariants, against a multiset and against the bytes; the query modes; what is encoded.
 #include "naysay/any_filter.hpp"
-#include "naysay/aware/seesaw.hpp"
+#include "naysay/seesaw/seesaw.hpp"
 
 #include <gtest/gtest.h>
 
@@ -256,7 +256,7 @@ TEST(Seesaw, EncodesTheCostliestAndOfEqualOnesTheFirst) {
 TEST(Seesaw, IsACountingBloomFilterWhenNoNegativeIsWorthEncoding) {
   const auto keys = numbers(0, 10'000);
   const Seesaw f = must_build<Seesaw>({.keys = keys}, {.bits_per_key = 28});
-  EXPECT_NEAR(f.expected_fpr(), rates::bloom(7, 5), 0.003);
+  EXPECT_NEAR(f.expected_fpr(), bloom::fpr(7, 5), 0.003);
 }
 
 TEST(Seesaw, RefusesParametersItCannotUse) {

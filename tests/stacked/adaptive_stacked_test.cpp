@@ -1,8 +1,8 @@
-#include "naysay/aware/adaptive_stacked.hpp"
+#include "naysay/stacked/adaptive_stacked.hpp"
 
 #include <gtest/gtest.h>
 
-#include "naysay/classic/bloom.hpp"
+#include "naysay/bloom/bloom.hpp"
 #include "sample.hpp"
 
 namespace naysay {

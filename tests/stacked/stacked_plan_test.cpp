@@ -1,15 +1,15 @@
-#include "naysay/theory/tune_stacked.hpp"
+#include "naysay/stacked/stacked_plan.hpp"
 
 #include <gtest/gtest.h>
 
-#include "naysay/theory/rates.hpp"
-#include "naysay/theory/stacked.hpp"
+#include "naysay/bloom/bloom_rates.hpp"
+#include "naysay/stacked/stacked_rates.hpp"
 
-namespace naysay::tune {
+namespace naysay::stacked {
 namespace {
 
 const PriceList& bloom() {
-  static const PriceList list(rates::bloom_bits_per_key);
+  static const PriceList list(bloom::bits_per_key);
   return list;
 }
 
@@ -42,8 +42,8 @@ TEST(PriceList, FindsTheCornersOfWholeFingerprints) {
 
 TEST(PriceList, FollowsASmoothBase) {
   for (double rate : {0.9, 0.5, 0.03, 0.001, 1e-6}) {
-    EXPECT_NEAR(bloom().bits_for(rate), rates::bloom_bits_per_key(rate), 1e-3);
-    EXPECT_NEAR(bloom().rate_for(rates::bloom_bits_per_key(rate)), rate, 1e-3 * rate);
+    EXPECT_NEAR(bloom().bits_for(rate), bloom::bits_per_key(rate), 1e-3);
+    EXPECT_NEAR(bloom().rate_for(bloom::bits_per_key(rate)), rate, 1e-3 * rate);
   }
   EXPECT_EQ(bloom().rate_for(0), 1);
   EXPECT_TRUE(std::isinf(bloom().bits_for(1e-12)));
@@ -57,11 +57,11 @@ TEST(PlanStack, AgreesWithTheFormulas) {
         const StackPlan p = plan(*prices, curve, bits, share);
         ASSERT_TRUE(p.found);
         const double psi = (1 - share) * curve.weight(p.known) / curve.weight();
-        EXPECT_NEAR(p.wfpr / (rates::stacked_fpr(p.rates, psi) + (share == 0 ? kLeastStrangers * p.stranger_fpr : 0)),
+        EXPECT_NEAR(p.wfpr / (stacked::fpr(p.rates, psi) + (share == 0 ? kLeastStrangers * p.stranger_fpr : 0)),
                     1, 1e-6);
-        EXPECT_NEAR(p.stranger_fpr / rates::stacked_stranger(p.rates), 1, 1e-9);
+        EXPECT_NEAR(p.stranger_fpr / stacked::stranger(p.rates), 1, 1e-9);
         const auto price = [&](double rate) { return prices->bits_for(rate * (1 + 1e-12)); };
-        EXPECT_NEAR(p.bits / 1e6, rates::stacked_bits_per_key(p.rates, p.known / 1e6, price), 1e-4);
+        EXPECT_NEAR(p.bits / 1e6, stacked::bits_per_key(p.rates, p.known / 1e6, price), 1e-4);
         EXPECT_LE(p.bits / 1e6, bits * (1 + 1e-5));
       }
 }
@@ -108,7 +108,7 @@ TEST(PlanStack, FindsWhatTryingAllWholeFingerprintsFinds) {
             const double rest = whole().rate_for((bits - spent) / whole()[b].rate);
             if (rest == 1) continue;
             const double rates[] = {whole()[a].rate, whole()[b].rate, rest};
-            least = std::min(least, rates::stacked_fpr(rates, known[x].weight));
+            least = std::min(least, stacked::fpr(rates, known[x].weight));
           }
       EXPECT_LE(plan(whole(), curve, bits, 0, {.layers = 3}).wfpr, 1.01 * least + 1e-7) << exponent << " at " << bits;
     }
@@ -167,4 +167,4 @@ TEST(PlanStack, GivesThePlanAgainForTheRestOfTheStack) {
 }
 
 }  // namespace
-}  // namespace naysay::tune
+}  // namespace naysay::stacked

@@ -1,13 +1,13 @@
-#include "naysay/aware/stacked.hpp"
+#include "naysay/stacked/stacked.hpp"
 
 #include <gtest/gtest.h>
 
 #include "counted.hpp"
-#include "naysay/classic/bloom.hpp"
-#include "naysay/classic/counting_bloom.hpp"
-#include "naysay/classic/cuckoo.hpp"
-#include "naysay/classic/quotient.hpp"
-#include "naysay/classic/ribbon.hpp"
+#include "naysay/bloom/bloom.hpp"
+#include "naysay/bloom/counting_bloom.hpp"
+#include "naysay/cuckoo/cuckoo.hpp"
+#include "naysay/quotient/quotient.hpp"
+#include "naysay/ribbon/ribbon.hpp"
 #include "sample.hpp"
 
 namespace naysay {
@@ -53,7 +53,7 @@ TYPED_TEST_SUITE(StackedTheory, Bases);
 
 TYPED_TEST(StackedTheory, RatesSizeAndWorkAreAsComputed) {
   using Base = Counted<TypeParam>;
-  tune::layer_extra<Base>();  // builds two layers when it is first asked
+  stacked::layer_extra<Base>();  // builds two layers when it is first asked
   struct Setting {
     std::uint64_t keys, negatives;
     double rate;  // the budget is 1.2 times what one layer of this rate takes
@@ -89,23 +89,23 @@ TYPED_TEST(StackedTheory, RatesSizeAndWorkAreAsComputed) {
       return static_cast<double>(Base::counts.queries) / static_cast<double>(questions.size());
     };
     EXPECT_EQ(ask(keys), s.keys);
-    EXPECT_NEAR(queries(keys) / rates::stacked_key_queries(rates), 1, 0.05);
+    EXPECT_NEAR(queries(keys) / stacked::key_queries(rates), 1, 0.05);
     // Which negatives reach the deeper layers is drawn once, at the layers above.
-    EXPECT_TRUE(rate_matches(ask(negatives), s.negatives, rates::stacked_known(rates), 0.05 + 2 * error));
-    EXPECT_NEAR(queries(negatives) / rates::stacked_known_queries(rates), 1, 0.05);
-    EXPECT_TRUE(rate_matches(ask(strangers), strangers.size(), rates::stacked_stranger(rates), error));
-    EXPECT_NEAR(queries(strangers) / rates::stacked_stranger_queries(rates), 1, 0.02);
-    EXPECT_EQ(f.expected_fpr(), rates::stacked_stranger(rates));
+    EXPECT_TRUE(rate_matches(ask(negatives), s.negatives, stacked::known(rates), 0.05 + 2 * error));
+    EXPECT_NEAR(queries(negatives) / stacked::known_queries(rates), 1, 0.05);
+    EXPECT_TRUE(rate_matches(ask(strangers), strangers.size(), stacked::stranger(rates), error));
+    EXPECT_NEAR(queries(strangers) / stacked::stranger_queries(rates), 1, 0.02);
+    EXPECT_EQ(f.expected_fpr(), stacked::stranger(rates));
 
-    const rates::StackedWork work = rates::stacked_build_work(rates);
+    const stacked::StackedWork work = stacked::build_work(rates);
     EXPECT_NEAR(static_cast<double>(built.inserts) / (n * work.key_inserts + m * work.known_inserts), 1, 0.05);
     EXPECT_NEAR(static_cast<double>(built.queries) / (n * work.key_queries + m * work.known_queries), 1, 0.05);
 
     // At a hair above the measured rate: just below it a base of whole fingerprints asks for the next one. An empty
     // layer has the rate 0.
     const auto price = [](double rate) { return TypeParam::bits_per_key(std::clamp(1.05 * rate, 0x1p-24, 0.99)); };
-    double expected = rates::stacked_bits_per_key(rates, m / n, price) * n;
-    for (double rate : rates) expected += tune::layer_extra<TypeParam>().at(price(rate));
+    double expected = stacked::bits_per_key(rates, m / n, price) * n;
+    for (double rate : rates) expected += stacked::layer_extra<TypeParam>().at(price(rate));
     EXPECT_NEAR(static_cast<double>(f.size_bits()) / expected, 1, 0.08);
     EXPECT_LE(static_cast<double>(f.size_bits()),
               bits_per_key * n + static_cast<double>(TypeParam::kClaims.fixed_bits));
@@ -281,7 +281,7 @@ TEST(Stacked, LosesNoKeyWhenALayerCannotBeBuilt) {
   using Base = Counted<Bloom>;
   const auto keys = numbers(0, 20'000), negatives = numbers(5'000'000, 20'000);
   const Workload w{.keys = keys, .negatives = negatives};
-  tune::layer_extra<Base>();
+  stacked::layer_extra<Base>();
   // The first build is layer 1, the second layer 2, ..; then one more, of a single layer, is tried.
   Base::reset(0);
   EXPECT_FALSE(Stacked<Base>::build(w, {}));

@@ -1,5 +1,5 @@
 // Variable hash filters that absorb false positives, and the file of their keys.
-#include "naysay/aware/adaptive_variable_hash.hpp"
+#include "naysay/variable_hash/adaptive_variable_hash.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -11,7 +11,7 @@
 #include <set>
 
 #include "naysay/any_filter.hpp"
-#include "naysay/classic/bloom.hpp"
+#include "naysay/bloom/bloom.hpp"
 #include "sample.hpp"
 
 namespace naysay {

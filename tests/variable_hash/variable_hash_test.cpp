@@ -1,11 +1,11 @@
 // Variable hash filters: what is peculiar to them.
-#include "naysay/aware/variable_hash.hpp"
+#include "naysay/variable_hash/variable_hash.hpp"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "naysay/theory/rates.hpp"
+#include "naysay/bloom/bloom_rates.hpp"
 #include "sample.hpp"
 
 namespace naysay {
@@ -229,7 +229,7 @@ TEST(VariableHash, ReachesTheLineOfTheThesisAndStaysUnderBloom) {
     const VariableHash f = must_build({.keys = keys}, {.bits_per_key = bits});
     const auto shape = VariableHash::plan(keys.size(), {.bits_per_key = bits});
     const double partition = static_cast<double>(shape->spread_size_bits()) / 60'000;
-    EXPECT_LT(f.expected_fpr(), rates::bloom(bits, rates::bloom_best_k(bits))) << bits;
+    EXPECT_LT(f.expected_fpr(), bloom::fpr(bits, bloom::best_k(bits))) << bits;
     EXPECT_GE(bits, 1.2 * -std::log2(f.expected_fpr()) + partition - 0.35)
         << bits;  // the line is not undercut by magic
     EXPECT_LE(f.expected_fpr(), std::exp2(-(bits - partition) / 1.26)) << bits;

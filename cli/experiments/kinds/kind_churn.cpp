@@ -1,11 +1,11 @@
 // churn and shift: how long what a filter was told stays true, while keys come and go and while traffic moves away.
 #include <fmt/core.h>
 
-#include "describe.hpp"
+#include "parts/describe.hpp"
 #include "experiments/measurement.hpp"
-#include "failure.hpp"
+#include "parts/failure.hpp"
 #include "naysay/workload/random.hpp"
-#include "spread.hpp"
+#include "parts/samples.hpp"
 
 namespace naysay::cli {
 

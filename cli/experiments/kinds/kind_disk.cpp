@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "describe.hpp"
+#include "parts/describe.hpp"
 #include "experiments/measurement.hpp"
-#include "failure.hpp"
+#include "parts/failure.hpp"
 #include "naysay/workload/random.hpp"
-#include "spread.hpp"
+#include "parts/samples.hpp"
 
 namespace naysay::cli {
 

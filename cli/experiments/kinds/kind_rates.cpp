@@ -4,11 +4,11 @@
 #include <cstdlib>
 #include <numeric>
 
-#include "describe.hpp"
+#include "parts/describe.hpp"
 #include "experiments/measurement.hpp"
-#include "naysay/theory/habf.hpp"
+#include "naysay/habf/habf_rates.hpp"
 #include "naysay/workload/score.hpp"
-#include "spread.hpp"
+#include "parts/samples.hpp"
 
 namespace naysay::cli {
 
@@ -36,7 +36,7 @@ double limit_bits(double fpr, double known, double negatives_per_key) {
 double habf_bound(const Measurement& m, const AnyFilter& f) {
   const double ratio = param_number(f, "space_ratio"), cell_bits = param_number(f, "cell_bits");
   const double bits = static_cast<double>(f.size_bits());
-  rates::HabfShape s;
+  habf::HabfShape s;
   s.keys = static_cast<double>(m.set.keys.size());
   s.negatives = static_cast<double>(m.set.negatives.size());
   s.bits = bits / (1 + ratio);
@@ -44,8 +44,8 @@ double habf_bound(const Measurement& m, const AnyFilter& f) {
   s.k = static_cast<unsigned>(param_number(f, "k"));
   s.family = static_cast<unsigned>(param_number(f, "family"));
   if (s.family == 0) s.family = (1u << static_cast<unsigned>(cell_bits - 1)) - 1;
-  const double stored = rates::habf_resolved(rates::habf_collisions(s), rates::habf_move_exists(s), s.cells, s.k);
-  return rates::habf_total(rates::habf_bloom_bound(s), rates::habf_chain_bound(stored, s.cells));
+  const double stored = habf::resolved(habf::collisions(s), habf::move_exists(s), s.cells, s.k);
+  return habf::total(habf::bloom_bound(s), habf::chain_bound(stored, s.cells));
 }
 
 }  // namespace

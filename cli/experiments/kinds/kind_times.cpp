@@ -1,11 +1,11 @@
 // times: building, asking, inserting and erasing, beside another filter in the same rounds.
 #include <algorithm>
 
-#include "describe.hpp"
+#include "parts/describe.hpp"
 #include "experiments/measurement.hpp"
 #include "naysay/workload/random.hpp"
 #include "naysay/workload/score.hpp"
-#include "spread.hpp"
+#include "parts/samples.hpp"
 
 namespace naysay::cli {
 

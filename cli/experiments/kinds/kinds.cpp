@@ -1,4 +1,4 @@
-#include "experiments/kinds.hpp"
+#include "experiments/kinds/kinds.hpp"
 
 #include <algorithm>
 #include <cstdlib>

@@ -18,7 +18,7 @@
 // Promises   never denies a key it was built from or given by insert.
 // Does not   erase; refuse to grow full. Blocks are unevenly full, which takes 5 % more bits than Bloom for a rate of 1
 // %,
-//            9 % for 0.1 % and 20 % for 0.01 % (rates::split_block_bits_per_key).
+//            9 % for 0.1 % and 20 % for 0.01 % (bloom::split_block_bits_per_key).
 // Cost       one cache line for build and query. Batches overlap the misses.
 // Source     F. Putze, P. Sanders, J. Singler: Cache-, Hash- and Space-Efficient Bloom Filters, 2007, section 3; the
 //            split into parts as in Broder and Mitzenmacher: Network Applications of Bloom Filters, 2004, section 2.1.
@@ -30,7 +30,7 @@
 
 #include "naysay/core/cpu.hpp"
 #include "naysay/core/filter.hpp"
-#include "naysay/theory/rates.hpp"
+#include "naysay/bloom/bloom_rates.hpp"
 
 namespace naysay {
 
@@ -51,7 +51,7 @@ class BlockedBloom {
       .about = "the quickest: one cache line a query, dynamic, somewhat larger than a Bloom filter",
   };
 
-  static double bits_per_key(double fpr) { return rates::split_block_bits_per_key(fpr, kBlockBits); }
+  static double bits_per_key(double fpr) { return bloom::split_block_bits_per_key(fpr, kBlockBits); }
   static Params params_for(double fpr) { return {.bits_per_key = bits_per_key(fpr)}; }
 
   static Result<BlockedBloom> build(const Workload& w, const Params& p) {
@@ -59,7 +59,7 @@ class BlockedBloom {
       return Error{Errc::invalid_argument,
                    "blocked-bloom: k is " + std::to_string(p.k) + "; it must be 4, 8 or 16, or 0 for the best"};
     BlockedBloom f;
-    f.k_ = p.k != 0 ? p.k : rates::split_block_best_k(p.bits_per_key, kBlockBits);
+    f.k_ = p.k != 0 ? p.k : bloom::split_block_best_k(p.bits_per_key, kBlockBits);
     f.words_ = Array<std::uint64_t>(divide_up(budget_bits(p.bits_per_key, w.room()), kBlockBits) * kWords);
     for (std::size_t i = 0; i < w.keys.size(); i += kTellEvery) {
       w.tell("blocked-bloom: setting bits", i, w.keys.size());

@@ -21,8 +21,8 @@
 
 #include "naysay/core/cpu.hpp"
 #include "naysay/core/filter.hpp"
-#include "naysay/core/scatter.hpp"
-#include "naysay/theory/rates.hpp"
+#include "naysay/bloom/detail/scatter.hpp"
+#include "naysay/bloom/bloom_rates.hpp"
 
 namespace naysay {
 
@@ -43,7 +43,7 @@ class Bloom {
       .about = "the baseline: simple, dynamic, 1.44 times the optimal space",
   };
 
-  static double bits_per_key(double fpr) { return rates::bloom_bits_per_key(fpr); }
+  static double bits_per_key(double fpr) { return bloom::bits_per_key(fpr); }
   static Params params_for(double fpr) { return {.bits_per_key = bits_per_key(fpr)}; }
 
   static Result<Bloom> build(const Workload& w, const Params& p) {
@@ -51,7 +51,7 @@ class Bloom {
       return Error{Errc::invalid_argument,
                    "bloom: k is " + std::to_string(p.k) + "; it must be at most 64, or 0 for the best"};
     Bloom f;
-    f.k_ = p.k != 0 ? p.k : rates::bloom_best_k(p.bits_per_key);
+    f.k_ = p.k != 0 ? p.k : bloom::best_k(p.bits_per_key);
     f.words_ = Array<std::uint64_t>(words_for_bits(budget_bits(p.bits_per_key, w.room())));
     simd() >= Simd::avx2 ? f.fill_bmi2(w) : f.fill(w);
     return f;

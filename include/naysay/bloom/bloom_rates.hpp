@@ -1,25 +1,25 @@
-// Rates: the formulas behind the filters. Numbers in, numbers out.
+// Bloom rates: the formulas behind the Bloom filters. Numbers in, numbers out.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 
-namespace naysay::rates {
+namespace naysay::bloom {
 
 // Bloom: n keys, m bits, k functions: the chance that k bits are all set.
-inline double bloom(double bits_per_key, unsigned k) noexcept {
+inline double fpr(double bits_per_key, unsigned k) noexcept {
   return bits_per_key <= 0 ? 1.0 : std::pow(-std::expm1(-static_cast<double>(k) / bits_per_key), k);
 }
 
-// The k that makes bloom() smallest.
-inline unsigned bloom_best_k(double bits_per_key) noexcept {
+// The k that makes fpr() smallest.
+inline unsigned best_k(double bits_per_key) noexcept {
   const auto near = static_cast<unsigned>(std::clamp(bits_per_key * std::log(2.0), 1.0, 63.0));
-  return bloom(bits_per_key, near + 1) < bloom(bits_per_key, near) ? near + 1 : near;
+  return fpr(bits_per_key, near + 1) < fpr(bits_per_key, near) ? near + 1 : near;
 }
 
-// The fewest bits per key at which bloom() with its best k is at most fpr. Requires 0 < fpr < 1.
-inline double bloom_bits_per_key(double fpr) noexcept {
+// The fewest bits per key at which fpr() with its best k is at most fpr. Requires 0 < fpr < 1.
+inline double bits_per_key(double fpr) noexcept {
   // For a given k the formula is solved exactly, but for rounding: a little more than that is surely enough. The best k
   // is within one of log2(1 / fpr).
   const auto near = static_cast<unsigned>(std::clamp(std::log2(1 / fpr), 1.0, 63.0));
@@ -27,30 +27,6 @@ inline double bloom_bits_per_key(double fpr) noexcept {
   for (unsigned k = std::max(near, 2u) - 1; k <= near + 1; ++k)
     least = std::min(least, -static_cast<double>(k) / std::log1p(-std::pow(fpr, 1.0 / k)));
   return least * (1 + 1e-12);
-}
-
-// Quotient: slots of r remainder bits and 2.25 bits of bookkeeping (an offset of 16 bits and two bits a slot in blocks
-// of 64), filled to 0.95, because clusters grow with 1 / (1 - load)^2. Remainders are 1 .. 2^r - 1.
-inline constexpr double kQuotientExtra = 2.25, kQuotientLoad = 0.95;
-
-// The chance that a stranger's quotient and remainder are taken, at a load of distinct pairs per quotient.
-inline double quotient(unsigned r, double load) noexcept { return load / (std::exp2(r) - 1); }
-
-// The widest remainder that fits, or 0. What a rounded quotient loses is given back.
-inline unsigned quotient_width(double bits_per_key, unsigned narrowest, unsigned widest) noexcept {
-  const double bits = std::floor(bits_per_key * kQuotientLoad - kQuotientExtra + 1e-9);
-  return bits < narrowest ? 0 : static_cast<unsigned>(std::min<double>(bits, widest));
-}
-
-// The fewest bits per key that give the rate, over all widths: a narrow one in a sparse table, or the next in a full
-// one.
-inline double quotient_bits_per_key(double fpr, unsigned narrowest, unsigned widest) noexcept {
-  double best = 0;
-  for (unsigned r = narrowest; r <= widest; ++r) {
-    const double bits = (r + kQuotientExtra) / std::min(fpr / quotient(r, 1), kQuotientLoad);
-    if (best == 0 || bits < best) best = bits;
-  }
-  return best;
 }
 
 // Split-block Bloom: blocks of block_bits in k parts, a bit of each part for every key. A block has a Poisson number j
@@ -85,9 +61,4 @@ inline double split_block_bits_per_key(double fpr, unsigned block_bits) noexcept
   return high;
 }
 
-// The narrowest fingerprint, 1 to 32 bits, that a stranger meets by chance at most as often as fpr. Requires fpr > 0.
-inline unsigned fingerprint_width(double fpr) noexcept {
-  return static_cast<unsigned>(std::clamp(std::ceil(-std::log2(fpr) - 1e-9), 1.0, 32.0));
-}
-
-}  // namespace naysay::rates
+}  // namespace naysay::bloom

@@ -26,8 +26,8 @@
 
 #include "naysay/core/cpu.hpp"
 #include "naysay/core/filter.hpp"
-#include "naysay/core/scatter.hpp"
-#include "naysay/theory/rates.hpp"
+#include "naysay/bloom/detail/scatter.hpp"
+#include "naysay/bloom/bloom_rates.hpp"
 
 namespace naysay {
 
@@ -50,7 +50,7 @@ class CountingBloom {
       .about = "a Bloom filter that can erase: simple and quick, at four times the space",
   };
 
-  static double bits_per_key(double fpr) { return rates::bloom_bits_per_key(fpr) * Params{}.counter_bits; }
+  static double bits_per_key(double fpr) { return bloom::bits_per_key(fpr) * Params{}.counter_bits; }
   static Params params_for(double fpr) { return {.bits_per_key = bits_per_key(fpr)}; }
 
   static Result<CountingBloom> build(const Workload& w, const Params& p) {
@@ -63,7 +63,7 @@ class CountingBloom {
     CountingBloom f;
     const std::uint64_t counters = budget_bits(p.bits_per_key, w.room()) / p.counter_bits;
     f.counters_ = Cells(p.counter_bits == kUsualBits ? counters - counters % kPerWord : counters, p.counter_bits);
-    f.k_ = p.k != 0 ? p.k : rates::bloom_best_k(p.bits_per_key / p.counter_bits);
+    f.k_ = p.k != 0 ? p.k : bloom::best_k(p.bits_per_key / p.counter_bits);
     if (!f.usual())
       f.fill(w, [&f](std::uint64_t i) { f.counters_.increment(i); });
     else

@@ -35,7 +35,7 @@
 #include <cmath>
 
 #include "naysay/core/filter.hpp"
-#include "naysay/theory/rates.hpp"
+#include "naysay/bloom/bloom_rates.hpp"
 
 namespace naysay {
 
@@ -83,7 +83,7 @@ class WeightedBloom {
       if (!f.list(w.negatives[order[i]], more_for(w.cost(order[i]), cut.mean))) ++dropped;
     f.bits_ = budget - kCellBits * f.list_.size();
     const double left = static_cast<double>(f.bits_) / static_cast<double>(std::max<std::uint64_t>(w.room(), 1));
-    f.k_ = p.k != 0 ? p.k : rates::bloom_best_k(left);
+    f.k_ = p.k != 0 ? p.k : bloom::best_k(left);
     f.words_ = Array<std::uint64_t>(words_for_bits(f.bits_));
     for (std::size_t i = 0; i < w.keys.size(); ++i) {
       if (i % kTellEvery == 0) w.tell("weighted-bloom: setting bits", i, w.keys.size());
@@ -222,7 +222,7 @@ class WeightedBloom {
         const double c = w.cost(order[i]);
         cost += i < cut.listed ? std::ldexp(c, -static_cast<int>(more_for(c, cut.mean))) : c;
       }
-      const double expected = cost * rates::bloom(left, k != 0 ? k : rates::bloom_best_k(left));
+      const double expected = cost * bloom::fpr(left, k != 0 ? k : bloom::best_k(left));
       if (expected < least) {
         least = expected;
         best = cut;

@@ -29,9 +29,9 @@
 #include <numeric>
 #include <vector>
 
-#include "naysay/aware/cost_list.hpp"
+#include "naysay/bloom/detail/cost_list.hpp"
 #include "naysay/core/filter.hpp"
-#include "naysay/theory/rates.hpp"
+#include "naysay/bloom/bloom_rates.hpp"
 
 namespace naysay {
 
@@ -162,9 +162,9 @@ class WeightedCountingBloom {
       Cut cut{listed, 0, 1};
       if (listed < order.size()) cut.mean = rest[listed] / static_cast<double>(order.size() - listed);
       const double counters = budget > list_bits ? static_cast<double>(budget - list_bits) / p.counter_bits / keys : 0;
-      cut.k = p.k != 0 ? p.k : rates::bloom_best_k(counters);
+      cut.k = p.k != 0 ? p.k : bloom::best_k(counters);
       const double known = rest[0] > 0 ? (rest[listed] + static_cast<double>(listed) * cut.mean) / rest[0] : 1;
-      const double rate = rates::bloom(counters, cut.k) * (w.stranger_share + (1 - w.stranger_share) * known);
+      const double rate = bloom::fpr(counters, cut.k) * (w.stranger_share + (1 - w.stranger_share) * known);
       if (p.listed != 0) return cut;
       if (rate < least) least = rate, best = cut;
     }

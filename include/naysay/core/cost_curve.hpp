@@ -25,7 +25,7 @@
 #include <vector>
 
 #include "naysay/core/hash.hpp"
-#include "naysay/core/parallel.hpp"
+#include "naysay/core/detail/parallel.hpp"
 
 namespace naysay {
 

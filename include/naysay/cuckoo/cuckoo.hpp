@@ -39,8 +39,8 @@
 #include <array>
 
 #include "naysay/core/filter.hpp"
-#include "naysay/core/shards.hpp"
-#include "naysay/theory/cuckoo_rates.hpp"
+#include "naysay/core/detail/shards.hpp"
+#include "naysay/cuckoo/cuckoo_rates.hpp"
 
 namespace naysay {
 
@@ -60,18 +60,18 @@ class Cuckoo {
       .fixed_bits = 2048,  // kSpareSlots and the rounding to two buckets at 32 bits a slot, one spare word, the fields
   };
 
-  static double bits_per_key(double fpr) { return rates::cuckoo_bits_per_key(fpr); }
+  static double bits_per_key(double fpr) { return cuckoo::bits_per_key(fpr); }
   static Params params_for(double fpr) { return {.bits_per_key = bits_per_key(fpr)}; }
 
   static Result<Cuckoo> build(const Workload& w, const Params& p) {
     Cuckoo f;
-    f.b_ = rates::cuckoo_width(p.bits_per_key);
+    f.b_ = cuckoo::width(p.bits_per_key);
     if (f.b_ == 0)
       return Error{Errc::out_of_budget, "cuckoo: bits_per_key is " + to_text(p.bits_per_key) +
                                             "; 4-bit fingerprints, the shortest, need " +
-                                            to_text(rates::kCuckooNarrowest / rates::kCuckooLoad)};
+                                            to_text(cuckoo::kNarrowest / cuckoo::kLoad)};
     // What the width leaves of the budget becomes free slots: a lower rate and quicker inserts.
-    const double needed = static_cast<double>(w.room()) / rates::kCuckooLoad + kSpareSlots;
+    const double needed = static_cast<double>(w.room()) / cuckoo::kLoad + kSpareSlots;
     const double slots = std::max(needed, static_cast<double>(budget_bits(p.bits_per_key, w.room())) / f.b_);
     if (slots > static_cast<double>(kMaxBuckets) * kSlots - 2 * kSlots)
       return Error{Errc::invalid_argument, "cuckoo: " + to_text(w.room()) + " keys at " + to_text(p.bits_per_key) +
@@ -154,7 +154,7 @@ class Cuckoo {
     visit("words", self.words_);
   }
   Result<Ok> validate() const {
-    if (b_ < rates::kCuckooNarrowest || b_ > rates::kCuckooWidest)
+    if (b_ < cuckoo::kNarrowest || b_ > cuckoo::kWidest)
       return Error{Errc::corrupt, "cuckoo: the fingerprint has " + to_text(b_) + " bits; it must have 4 to 32"};
     if (buckets_ < 2 || buckets_ % 2 != 0 || buckets_ > kMaxBuckets || words_.size() != words_for(buckets_, b_))
       return Error{Errc::corrupt, "cuckoo: " + to_text(words_.size()) + " words do not hold " + to_text(buckets_) +
@@ -175,8 +175,8 @@ class Cuckoo {
   static constexpr std::uint64_t kAttempts = 16;
   static constexpr std::uint64_t kSample = std::uint64_t{1} << 18;
   static constexpr auto kLanes = [] {
-    std::array<PackedFields, rates::kCuckooWidest + 1> lanes{};
-    for (unsigned b = rates::kCuckooNarrowest; b <= rates::kCuckooWidest; ++b)
+    std::array<PackedFields, cuckoo::kWidest + 1> lanes{};
+    for (unsigned b = cuckoo::kNarrowest; b <= cuckoo::kWidest; ++b)
       lanes[b] = PackedFields(b, b <= kNarrow ? 4 : 2);
     return lanes;
   }();

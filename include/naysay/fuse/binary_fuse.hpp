@@ -27,8 +27,8 @@
 
 #include <cmath>
 
-#include "naysay/core/peel.hpp"
-#include "naysay/theory/rates.hpp"
+#include "naysay/fuse/detail/peel.hpp"
+#include "naysay/fuse/fuse_rates.hpp"
 
 namespace naysay {
 
@@ -49,7 +49,7 @@ class BinaryFuse {
       .about = "static, 1.07 times the optimal space, four reads at once: small and quick for sets that do not change",
   };
 
-  static double bits_per_key(double fpr) { return shape(Params{}.arity).price * rates::fingerprint_width(fpr); }
+  static double bits_per_key(double fpr) { return shape(Params{}.arity).price * fuse::fingerprint_width(fpr); }
   static Params params_for(double fpr) { return {.bits_per_key = bits_per_key(fpr)}; }
 
   static Result<BinaryFuse> build(const Workload& w, const Params& p) {

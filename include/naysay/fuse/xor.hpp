@@ -20,8 +20,8 @@
 
 #include <cmath>
 
-#include "naysay/core/peel.hpp"
-#include "naysay/theory/rates.hpp"
+#include "naysay/fuse/detail/peel.hpp"
+#include "naysay/fuse/fuse_rates.hpp"
 
 namespace naysay {
 
@@ -40,7 +40,7 @@ class Xor {
       .about = "static, 1.23 times the optimal space, three reads at once; binary-fuse is smaller",
   };
 
-  static double bits_per_key(double fpr) { return kPrice * rates::fingerprint_width(fpr); }
+  static double bits_per_key(double fpr) { return kPrice * fuse::fingerprint_width(fpr); }
   static Params params_for(double fpr) { return {.bits_per_key = bits_per_key(fpr)}; }
 
   static Result<Xor> build(const Workload& w, const Params& p) {

@@ -16,9 +16,9 @@
 #include <span>
 #include <vector>
 
-namespace naysay::rates {
+namespace naysay::guarded {
 
-struct GuardQuestion {
+struct GuardProblem {
   double bits = 0;  // of base and guard together
   double keys = 1;
   double negatives = 0;
@@ -93,7 +93,7 @@ class CostsBeyond {
 // price(fpr): bits a key of the base. space(entries): bits of a guard. A guard of the fewest entries is free of charge:
 // the smallest filters could not pay it.
 template <class Price, class Space>
-GuardPlan plan_guard(const GuardQuestion& q, Price&& price, Space&& space) {
+GuardPlan plan_guard(const GuardProblem& q, Price&& price, Space&& space) {
   constexpr double kStep = 1.1, kLargest = 0.75;  // of the space
   const auto taken = [&](std::uint64_t entries) { return static_cast<double>(space(entries) - space(1)); };
   const auto with = [&](std::uint64_t entries) {
@@ -124,4 +124,4 @@ GuardPlan plan_guard(const GuardQuestion& q, Price&& price, Space&& space) {
   return best;
 }
 
-}  // namespace naysay::rates
+}  // namespace naysay::guarded

@@ -48,13 +48,13 @@
 #include <string>
 #include <vector>
 
-#include "naysay/aware/guard.hpp"
-#include "naysay/aware/pinned_index.hpp"
-#include "naysay/aware/seesaw.hpp"
-#include "naysay/classic/counting_bloom.hpp"
-#include "naysay/classic/cuckoo.hpp"
+#include "naysay/guarded/detail/guard.hpp"
+#include "naysay/guarded/detail/pinned_index.hpp"
+#include "naysay/seesaw/seesaw.hpp"
+#include "naysay/bloom/counting_bloom.hpp"
+#include "naysay/cuckoo/cuckoo.hpp"
 #include "naysay/core/filter.hpp"
-#include "naysay/theory/guard.hpp"
+#include "naysay/guarded/guard_plan.hpp"
 
 namespace naysay {
 
@@ -88,11 +88,11 @@ class Guarded {
   };
 
   // Of a filter that was told of no negatives.
-  static double bits_per_key(double fpr) { return Base::bits_per_key(fpr) / (1 - rates::kUntoldGuardShare); }
+  static double bits_per_key(double fpr) { return Base::bits_per_key(fpr) / (1 - guarded::kUntoldGuardShare); }
   static Params params_for(double fpr) { return {.bits_per_key = bits_per_key(fpr)}; }
 
   static Result<Guarded> build(const Workload& w, const Params& p) {
-    const rates::GuardPlan plan = choose(w, p);
+    const guarded::GuardPlan plan = choose(w, p);
     if (p.pinned && !AddressedFilter<Base>)
       return Error{Errc::invalid_argument,
                    "guarded: pinned is true; this base has no addresses, the filter guarded has"};
@@ -186,8 +186,8 @@ class Guarded {
 
   static float sane(float cost) noexcept { return cost > 0 ? std::min(cost, Guard::kMaxCost) : 0; }
 
-  static rates::GuardPlan choose(const Workload& w, const Params& p) {
-    rates::GuardQuestion q;
+  static guarded::GuardPlan choose(const Workload& w, const Params& p) {
+    guarded::GuardProblem q;
     q.keys = static_cast<double>(std::max<std::uint64_t>(w.room(), 1));
     q.bits = p.bits_per_key * q.keys;
     if (p.guard >= 0) {
@@ -201,7 +201,7 @@ class Guarded {
     q.descending = descending;
     q.stranger_share = w.stranger_share;
     q.all = p.pinned;
-    return rates::plan_guard(q, Base::bits_per_key, Guard::bits_for);
+    return guarded::plan_guard(q, Base::bits_per_key, Guard::bits_for);
   }
 
   // Those known negatives that the base accepts, without those that are keys.

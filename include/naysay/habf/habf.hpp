@@ -43,10 +43,10 @@
 
 #include <unordered_set>
 
-#include "naysay/aware/hash_expressor.hpp"
-#include "naysay/aware/tpjo.hpp"
-#include "naysay/theory/habf.hpp"
-#include "naysay/theory/rates.hpp"
+#include "naysay/habf/detail/hash_expressor.hpp"
+#include "naysay/habf/detail/habf_build.hpp"
+#include "naysay/habf/habf_rates.hpp"
+#include "naysay/bloom/bloom_rates.hpp"
 
 namespace naysay {
 
@@ -173,7 +173,7 @@ class HashAdaptiveBloom {
       at[c.function] += share;
       if (c.end) end[c.function] += share;
     }
-    return {first, rates::habf_second_look(at, end, k_, ones)};
+    return {first, habf::second_look(at, end, k_, ones)};
   }
 
   static Error wrong(const std::string& what) {
@@ -248,7 +248,7 @@ class HashAdaptiveBloom {
     Params plain = given;
     plain.space_ratio = 0;
     plain.family = 0;
-    plain.k = rates::bloom_best_k(given.bits_per_key);
+    plain.k = bloom::best_k(given.bits_per_key);
     Params here = plain;
     here.k = std::clamp(plain.k - 1, 2u, 6u);
     here.space_ratio = 0.125;

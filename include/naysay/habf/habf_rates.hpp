@@ -21,7 +21,7 @@
 #include <span>
 #include <vector>
 
-namespace naysay::rates {
+namespace naysay::habf {
 
 struct HabfShape {
   double keys = 0;
@@ -33,13 +33,13 @@ struct HabfShape {
 };
 
 // P_xi: the chance that a set bit was set once only, at b bits per key. The exact value is a little larger.
-inline double habf_single_owner(unsigned k, double bits_per_key) noexcept {
+inline double single_owner(unsigned k, double bits_per_key) noexcept {
   const double load = k / bits_per_key;
   return load / std::expm1(load);
 }
 
 // The share of bits that are set before the build begins to move keys.
-inline double habf_ones(const HabfShape& s) noexcept {
+inline double ones(const HabfShape& s) noexcept {
   return s.bits <= 0 ? 1.0 : -std::expm1(-static_cast<double>(s.k) * s.keys / s.bits);
 }
 
@@ -47,37 +47,37 @@ inline double habf_ones(const HabfShape& s) noexcept {
 // stay refused. A function fails if it leads to a clear bit that is the only clear one of some negative; such negatives
 // of a bit are Poisson with mean |O| k rho^(k-1) / m. The paper's appendix bounds the same chance from below, less
 // tightly.
-inline double habf_move_exists(const HabfShape& s) noexcept {
+inline double move_exists(const HabfShape& s) noexcept {
   if (s.family <= s.k || s.bits <= 0) return 0;
-  const double ones = habf_ones(s);
+  const double ones = habf::ones(s);
   const double critical = s.negatives * s.k * std::pow(ones, s.k - 1.0) / s.bits;
   const double fails = (1 - ones) * -std::expm1(-critical);
   return 1 - std::pow(fails, s.family - s.k);
 }
 
 // The collisions before the build begins to move keys: T in expectation.
-inline double habf_collisions(const HabfShape& s) noexcept { return s.negatives * std::pow(habf_ones(s), s.k); }
+inline double collisions(const HabfShape& s) noexcept { return s.negatives * std::pow(ones(s), s.k); }
 
 // E(t): at least so many of T collisions are resolved.
-inline double habf_resolved(double collisions, double move_exists, double cells, unsigned k) noexcept {
+inline double resolved(double collisions, double move_exists, double cells, unsigned k) noexcept {
   const double squared = static_cast<double>(k) * k, tried = collisions * move_exists;
   return cells <= squared ? 0.0 : tried * (cells - squared) / (cells + tried * squared);
 }
 
 // F*_bf: at most this rate of known negatives passes the Bloom filter after the build, all costs being equal.
-inline double habf_bloom_bound(const HabfShape& s) noexcept {
+inline double bloom_bound(const HabfShape& s) noexcept {
   if (s.negatives <= 0) return 0;
-  const double collisions = habf_collisions(s);
-  return (collisions - habf_resolved(collisions, habf_move_exists(s), s.cells, s.k)) / s.negatives;
+  const double collisions = habf::collisions(s);
+  return (collisions - resolved(collisions, move_exists(s), s.cells, s.k)) / s.negatives;
 }
 
 // F_h: at most this share of other keys finds a chain when `stored` keys have one.
-inline double habf_chain_bound(double stored, double cells) noexcept {
+inline double chain_bound(double stored, double cells) noexcept {
   return cells <= 0 ? 0.0 : std::min(1.0, stored / cells);
 }
 
 // F_habf: who is refused by the Bloom filter gets a second look if it finds a chain.
-inline double habf_total(double bloom, double chain) noexcept { return bloom + chain * bloom * (1 - bloom); }
+inline double total(double bloom, double chain) noexcept { return bloom + chain * bloom * (1 - bloom); }
 
 // The share of strangers that the second look lets pass after the first refused them, from what the HashExpressor
 // holds: of all cells, at[i] hold function i and end[i] of those an end besides (i from 1; at[0] is not used). H0
@@ -85,7 +85,7 @@ inline double habf_total(double bloom, double chain) noexcept { return bloom + c
 //
 // A chain is k different functions: k - 1 cells, in any order, and an end. All its k bits are set with ones^k, and the
 // first look refused if at least one of the H0 functions outside the chain meets a clear bit.
-inline double habf_second_look(std::span<const double> at, std::span<const double> end, unsigned k, double ones) {
+inline double second_look(std::span<const double> at, std::span<const double> end, unsigned k, double ones) {
   // way[c * (k + 1) + h][e]: the weight of all choices of c functions, h of them in H0, e: one of them is the end.
   struct Weight {
     double open = 0, ended = 0;
@@ -110,4 +110,4 @@ inline double habf_second_look(std::span<const double> at, std::span<const doubl
   return sum;
 }
 
-}  // namespace naysay::rates
+}  // namespace naysay::habf

@@ -36,8 +36,8 @@
 
 #include "naysay/core/cpu.hpp"
 #include "naysay/core/filter.hpp"
-#include "naysay/core/shards.hpp"
-#include "naysay/theory/rates.hpp"
+#include "naysay/core/detail/shards.hpp"
+#include "naysay/quotient/quotient_rates.hpp"
 
 #if NAYSAY_X86
 #include <immintrin.h>
@@ -61,19 +61,19 @@ class Quotient {
       .fixed_bits = 16384,  // kSpill slots of up to 34.25 bits behind the last quotient, a block's rounding, the fields
   };
 
-  static double bits_per_key(double fpr) { return rates::quotient_bits_per_key(fpr, kMinWidth, kMaxWidth); }
+  static double bits_per_key(double fpr) { return quotient::bits_per_key(fpr, kMinWidth, kMaxWidth); }
   static Params params_for(double fpr) { return {.bits_per_key = bits_per_key(fpr)}; }
 
   static Result<Quotient> build(const Workload& w, const Params& p) {
     const std::uint64_t room = std::max<std::uint64_t>(w.room(), 1);
     Quotient f;
-    f.width_ = rates::quotient_width(p.bits_per_key, kMinWidth, kMaxWidth);
+    f.width_ = quotient::width(p.bits_per_key, kMinWidth, kMaxWidth);
     if (f.width_ == 0)
       return Error{Errc::out_of_budget, "quotient: bits_per_key is " + to_text(p.bits_per_key) + "; remainders of " +
                                             to_text(kMinWidth) + " bits need " +
-                                            to_text((kMinWidth + rates::kQuotientExtra) / rates::kQuotientLoad)};
-    const double slots = p.bits_per_key * static_cast<double>(room) / (f.width_ + rates::kQuotientExtra);
-    const auto needed = static_cast<std::uint64_t>(std::ceil(static_cast<double>(room) / rates::kQuotientLoad));
+                                            to_text((kMinWidth + quotient::kExtra) / quotient::kLoad)};
+    const double slots = p.bits_per_key * static_cast<double>(room) / (f.width_ + quotient::kExtra);
+    const auto needed = static_cast<std::uint64_t>(std::ceil(static_cast<double>(room) / quotient::kLoad));
     f.shape(std::max(static_cast<std::uint64_t>(slots), needed + 1));
     f.blocks_ = Array<std::uint8_t>(f.bytes_needed());
     if (!f.fill(w))

@@ -25,11 +25,11 @@
 #include <string>
 #include <vector>
 
-#include "naysay/classic/ribbon_planes.hpp"
-#include "naysay/classic/ribbon_shard.hpp"
+#include "naysay/ribbon/detail/ribbon_planes.hpp"
+#include "naysay/ribbon/detail/ribbon_shard.hpp"
 #include "naysay/core/filter.hpp"
-#include "naysay/core/shards.hpp"
-#include "naysay/theory/ribbon_sizes.hpp"
+#include "naysay/core/detail/shards.hpp"
+#include "naysay/ribbon/ribbon_sizes.hpp"
 
 namespace naysay {
 

@@ -32,9 +32,9 @@
 #include <vector>
 
 #include "naysay/core/negatives.hpp"
-#include "naysay/theory/ribbon_sizes.hpp"
+#include "naysay/ribbon/ribbon_sizes.hpp"
 
-namespace naysay::teach {
+namespace naysay::ribbon {
 
 // How much of the cost the cheaper negatives hold.
 class CostCurve {
@@ -231,4 +231,4 @@ inline Plan plan(const Task& task, const CostCurve& costs) {
   return plan;
 }
 
-}  // namespace naysay::teach
+}  // namespace naysay::ribbon

@@ -28,7 +28,7 @@
 //
 // Streaming: negatives come from a NegativeSource (core/negatives.hpp). Its costs make the plan; then it is asked for
 // one range of digest.hi after the other. The build never holds more than a range of them and what the main planes have
-// left over for the exact plane: ranges are sized so that about teach::group_size() keys and negatives are expected in
+// left over for the exact plane: ranges are sized so that about ribbon::group_size() keys and negatives are expected in
 // one (2 GiB at most).
 #pragma once
 
@@ -39,13 +39,13 @@
 #include <string>
 #include <vector>
 
-#include "naysay/aware/taught_shard.hpp"
-#include "naysay/classic/ribbon_planes.hpp"
-#include "naysay/classic/ribbon_shard.hpp"
+#include "naysay/ribbon/detail/taught_shard.hpp"
+#include "naysay/ribbon/detail/ribbon_planes.hpp"
+#include "naysay/ribbon/detail/ribbon_shard.hpp"
 #include "naysay/core/filter.hpp"
 #include "naysay/core/negatives.hpp"
-#include "naysay/core/shards.hpp"
-#include "naysay/theory/teach.hpp"
+#include "naysay/core/detail/shards.hpp"
+#include "naysay/ribbon/taught_plan.hpp"
 
 namespace naysay {
 
@@ -84,8 +84,8 @@ class TaughtRibbon {
     if (p.width != 0 && p.width != 64 && p.width != 128)
       return Error{Errc::invalid_argument, "taught-ribbon: width is " + std::to_string(p.width) +
                                                "; it must be 64 or 128, or 0 for the planner's choice"};
-    const teach::CostCurve costs(negatives.costs);
-    const auto plan = teach::plan({.keys = static_cast<double>(w.keys.size()),
+    const ribbon::CostCurve costs(negatives.costs);
+    const auto plan = ribbon::plan({.keys = static_cast<double>(w.keys.size()),
                                    .bits_per_key = p.bits_per_key,
                                    .stranger_share = w.stranger_share,
                                    .width = p.width},
@@ -123,7 +123,7 @@ class TaughtRibbon {
   class Builder;
   template <unsigned width>
   static Result<TaughtRibbon> build_as(const Workload& w, const Params& p, const NegativeSource& negatives,
-                                       const teach::CostCurve& costs, const teach::Plan& plan) {
+                                       const ribbon::CostCurve& costs, const ribbon::Plan& plan) {
     return Builder<width>(w, p, negatives, costs, plan).build();
   }
 
@@ -158,8 +158,8 @@ static_assert(TunableFilter<TaughtRibbon> && BatchFilter<TaughtRibbon>);
 template <unsigned width>
 class TaughtRibbon::Builder {
  public:
-  Builder(const Workload& w, const Params& p, const NegativeSource& negatives, const teach::CostCurve& costs,
-          const teach::Plan& plan)
+  Builder(const Workload& w, const Params& p, const NegativeSource& negatives, const ribbon::CostCurve& costs,
+          const ribbon::Plan& plan)
       : w_(w),
         negatives_(negatives),
         costs_(costs),
@@ -232,7 +232,7 @@ class TaughtRibbon::Builder {
   // Group by group: its negatives are read, its keys gathered, its shards taught.
   Result<Ok> teach_main() {
     const double group =
-        std::min(1.0, teach::group_size(keys_, costs_.count()) / std::max(1.0, keys_ + costs_.count()));
+        std::min(1.0, ribbon::group_size(keys_, costs_.count()) / std::max(1.0, keys_ + costs_.count()));
     const auto step = static_cast<std::uint64_t>(group * static_cast<double>(shards_));
     ShardsDone done(w_, "taught-ribbon: teaching shards", shards_);
     std::vector<std::uint8_t> seeds(shards_);
@@ -423,14 +423,14 @@ class TaughtRibbon::Builder {
     w_.say("planned wfpr", plan_.wfpr);
     w_.say("planned build seconds", plan_.build_ns / 1e9);
     w_.say("planned build bytes", plan_.build_bytes);
-    const double limit = keys_ * teach::limit_bits_per_key(keys_, known, f_.expected_fpr());
+    const double limit = keys_ * ribbon::limit_bits_per_key(keys_, known, f_.expected_fpr());
     w_.say("space over the limit", limit > 0 ? static_cast<double>(f_.size_bits()) / limit : 0);
   }
 
   const Workload& w_;
   const NegativeSource& negatives_;
-  const teach::CostCurve& costs_;
-  const teach::Plan plan_;
+  const ribbon::CostCurve& costs_;
+  const ribbon::Plan plan_;
   const RibbonSizes sizes_ = plan_.sizes();
   const Params params_;
   const double keys_;

@@ -69,9 +69,9 @@
 #include <string_view>
 #include <vector>
 
-#include "naysay/aware/hash_modulator.hpp"
+#include "naysay/seesaw/detail/hash_modulator.hpp"
 #include "naysay/core/filter.hpp"
-#include "naysay/theory/seesaw.hpp"
+#include "naysay/seesaw/seesaw_rates.hpp"
 
 namespace naysay {
 
@@ -115,7 +115,7 @@ class BasicSeesaw {
 
   // Of a filter that was told of no negatives.
   static double bits_per_key(double fpr) {
-    return rates::bloom_bits_per_key(fpr) * (Adaptive ? (4 + 2) / (1 - kUntoldAlpha) : 4);
+    return bloom::bits_per_key(fpr) * (Adaptive ? (4 + 2) / (1 - kUntoldAlpha) : 4);
   }
   static Params params_for(double fpr) { return {.bits_per_key = bits_per_key(fpr)}; }
 
@@ -124,7 +124,7 @@ class BasicSeesaw {
     std::vector<float> descending(w.costs.begin(), w.costs.end());
     std::sort(descending.begin(), descending.end(), std::greater<>());
 
-    const rates::seesaw::Plan plan = choose(w, p, descending);
+    const seesaw::SeesawPlan plan = choose(w, p, descending);
     BasicSeesaw f;
     f.k_ = plan.shape.k;
     f.extra_ = plan.shape.extra;
@@ -182,9 +182,9 @@ class BasicSeesaw {
   }
 
   // From the counters as they are now.
-  double expected_fpr() const noexcept { return rates::seesaw::stranger_fpr(query_, state(), k_, extra_); }
+  double expected_fpr() const noexcept { return seesaw::stranger_fpr(query_, state(), k_, extra_); }
   // The same for encoded negatives, all of whose counters lean.
-  double expected_known_fpr() const noexcept { return rates::seesaw::known_fpr(query_, state(), k_, extra_); }
+  double expected_known_fpr() const noexcept { return seesaw::known_fpr(query_, state(), k_, extra_); }
   std::uint64_t size_bits() const noexcept { return bits_of_fields(*this); }
 
   template <class Self, class V>
@@ -253,10 +253,9 @@ class BasicSeesaw {
     return Ok{};
   }
 
-  static rates::seesaw::Plan choose(const Workload& w, const Params& p, std::span<const float> descending) {
-    namespace theory = rates::seesaw;
-    const auto curve = theory::cost_curve(descending, w.negatives.size());
-    theory::Question q{.bits = static_cast<double>(budget_bits(p.bits_per_key, w.room())),
+  static seesaw::SeesawPlan choose(const Workload& w, const Params& p, std::span<const float> descending) {
+    const auto curve = seesaw::cost_curve(descending, w.negatives.size());
+    seesaw::SeesawProblem q{.bits = static_cast<double>(budget_bits(p.bits_per_key, w.room())),
                        .keys = static_cast<double>(w.room()),
                        .curve = curve,
                        .stranger_share = w.stranger_share,
@@ -270,19 +269,19 @@ class BasicSeesaw {
                        .alpha = p.alpha,
                        .extra = p.extra,
                        .may_encode_nothing = !Adaptive && p.encode == 0};
-    theory::CostPoint asked;
+    seesaw::CostPoint asked;
     if (p.encode != 0 && !w.negatives.empty()) {
       asked.count = std::min<std::uint64_t>(p.encode, w.negatives.size());
-      asked.share = theory::cost_share(descending, asked.count, w.negatives.size());
+      asked.share = seesaw::cost_share(descending, asked.count, w.negatives.size());
       q.curve = {&asked, 1};
     }
-    if (!Adaptive || !curve.empty()) return theory::plan(q);
+    if (!Adaptive || !curve.empty()) return seesaw::plan(q);
     // Nobody has said what will be told: the paper's shape.
-    theory::Plan plan;
+    seesaw::SeesawPlan plan;
     const double alpha = p.alpha >= 0 ? p.alpha : kUntoldAlpha;
-    plan.shape = theory::shape_of(q, 1, p.extra >= 0 ? static_cast<unsigned>(p.extra) : kUntoldExtra, alpha, 0);
-    plan.shape.k = p.k != 0 ? p.k : std::min(kMaxK, rates::bloom_best_k(plan.shape.counters / std::max(q.keys, 1.0)));
-    plan.wfpr = theory::stranger_fpr(p.query, theory::of_shape(plan.shape, q.keys), plan.shape.k, plan.shape.extra);
+    plan.shape = seesaw::shape_of(q, 1, p.extra >= 0 ? static_cast<unsigned>(p.extra) : kUntoldExtra, alpha, 0);
+    plan.shape.k = p.k != 0 ? p.k : std::min(kMaxK, bloom::best_k(plan.shape.counters / std::max(q.keys, 1.0)));
+    plan.wfpr = seesaw::stranger_fpr(p.query, seesaw::of_shape(plan.shape, q.keys), plan.shape.k, plan.shape.extra);
     return plan;
   }
 
@@ -565,7 +564,7 @@ class BasicSeesaw {
     return !c.leans(backup) && c.count(backup) != 0;
   }
 
-  rates::seesaw::State state() const noexcept {
+  seesaw::SeesawState state() const noexcept {
     const Any c = as<Any>();
     std::uint64_t leaning = 0, used_leaning = 0, used = 0;
     for (std::uint64_t i = 0; i < c.size; ++i) {

@@ -6,11 +6,11 @@
 //
 //   appendix  here
 //   N_p       keys
-//   m, B      Shape::counters (B counters a key)
-//   n         Shape::cells of the modulator
-//   N_n       Shape::negatives, the encoded ones
-//   k, k^     Shape::k, Shape::backups
-//   -         Shape::extra: functions more for a key all of whose counters lean (0 in the paper)
+//   m, B      SeesawShape::counters (B counters a key)
+//   n         SeesawShape::cells of the modulator
+//   N_n       SeesawShape::negatives, the encoded ones
+//   k, k^     SeesawShape::k, SeesawShape::backups
+//   -         SeesawShape::extra: functions more for a key all of whose counters lean (0 in the paper)
 //   mu        leaning_share: counters with the negative bit
 //   phi       conflicting_keys: keys that meet a leaning counter
 //   L         load: modulator cells in use
@@ -37,7 +37,7 @@
 #include <string_view>
 #include <vector>
 
-#include "naysay/theory/rates.hpp"
+#include "naysay/bloom/bloom_rates.hpp"
 
 namespace naysay {
 
@@ -46,7 +46,7 @@ enum class SeesawQuery : std::uint8_t { exact_path, two_round };
 inline constexpr std::string_view kSeesawQueries[] = {"exact_path", "two_round"};
 constexpr std::span<const std::string_view> enum_names(SeesawQuery) noexcept { return kSeesawQueries; }
 
-namespace rates::seesaw {
+namespace seesaw {
 
 // x^n by squaring: the same digits on every machine, and much faster than std::pow.
 constexpr double power(double x, unsigned n) noexcept {
@@ -56,7 +56,7 @@ constexpr double power(double x, unsigned n) noexcept {
   return out;
 }
 
-struct Shape {
+struct SeesawShape {
   double counters = 0;
   double cells = 0;
   double negatives = 0;
@@ -66,7 +66,7 @@ struct Shape {
 };
 
 // Lemma V.1.
-inline double leaning_share(const Shape& s) noexcept {
+inline double leaning_share(const SeesawShape& s) noexcept {
   return s.counters <= 0 ? 0 : -std::expm1(-static_cast<double>(s.k) * s.negatives / s.counters);
 }
 // Lemma V.2.
@@ -83,20 +83,20 @@ inline double modulated_share(double load_met, double mu, unsigned backups) noex
   return load_met * (1 - mu) + (1 - load_met) * (1 - power(mu, backups));
 }
 // Steps of a key beyond its k.
-inline double extra_steps(const Shape& s, double mu) noexcept { return s.extra * power(mu, s.k); }
+inline double extra_steps(const SeesawShape& s, double mu) noexcept { return s.extra * power(mu, s.k); }
 // Lemma V.5: a key makes k * mu steps on leaning counters, less the one that is moved.
-inline double used_leaning(const Shape& s, double keys, double mu, double moved) noexcept {
+inline double used_leaning(const SeesawShape& s, double keys, double mu, double moved) noexcept {
   const double steps = (s.k + extra_steps(s, mu)) * mu - moved * conflict_share(mu, s.k);
   return mu <= 0 ? 0 : -std::expm1(-keys * steps / (s.counters * mu));
 }
 // Lemma V.6.
-inline double used_upright(const Shape& s, double keys, double mu, double moved) noexcept {
+inline double used_upright(const SeesawShape& s, double keys, double mu, double moved) noexcept {
   const double steps = (s.k + extra_steps(s, mu)) * (1 - mu) + moved * conflict_share(mu, s.k);
   return mu >= 1 ? 0 : -std::expm1(-keys * steps / (s.counters * (1 - mu)));
 }
 
 // What the arrays look like. A filter can count these in itself; of_shape() predicts them.
-struct State {
+struct SeesawState {
   double mu = 0;           // leaning counters
   double load = 0;         // modulator cells in use
   double psi = 0;          // leaning counters in use, of all leaning ones
@@ -104,8 +104,8 @@ struct State {
   bool modulated = false;  // there are modulator cells
 };
 
-inline State of_shape(const Shape& s, double keys) noexcept {
-  State out;
+inline SeesawState of_shape(const SeesawShape& s, double keys) noexcept {
+  SeesawState out;
   if (s.counters <= 0) return {0, 1, 1, 1, false};
   out.mu = leaning_share(s);
   const double conflicts = conflicting_keys(keys, out.mu, s.k);
@@ -120,13 +120,13 @@ inline State of_shape(const Shape& s, double keys) noexcept {
 
 // Of the first leaning counter: the cell must be in use and lead to a used counter, upright or the leaning one itself.
 // Without cells it is asked itself.
-inline double stand_in(const State& s) noexcept {
+inline double stand_in(const SeesawState& s) noexcept {
   return s.modulated ? s.load * ((1 - s.mu) * s.lambda + s.mu * s.psi) : s.psi;
 }
 
 // Theorem V.1 (two_round). Exact path: all k lean for certain, the first has its stand-in, the others and the extra
 // ones must be in use.
-inline double known_fpr(SeesawQuery query, const State& s, unsigned k, unsigned extra) noexcept {
+inline double known_fpr(SeesawQuery query, const SeesawState& s, unsigned k, unsigned extra) noexcept {
   const double upright = (1 - s.mu) * s.lambda;
   if (query == SeesawQuery::two_round && s.modulated)
     return power(s.psi, k - 1) * (s.psi + (1 - s.psi) * static_cast<double>(k) * s.load * upright);
@@ -135,7 +135,7 @@ inline double known_fpr(SeesawQuery query, const State& s, unsigned k, unsigned 
 
 // Theorem V.2 (two_round). Exact path: no conflict at all, or the first at place i, after i used upright counters; a
 // stranger all of whose counters lean must find the extra ones in use too.
-inline double stranger_fpr(SeesawQuery query, const State& s, unsigned k, unsigned extra) noexcept {
+inline double stranger_fpr(SeesawQuery query, const SeesawState& s, unsigned k, unsigned extra) noexcept {
   const double upright = (1 - s.mu) * s.lambda, any = upright + s.mu * s.psi;
   if (query == SeesawQuery::two_round && s.modulated)
     return power(any, k - 1) * (any + (1 - any) * static_cast<double>(k) * s.load * upright);
@@ -196,7 +196,7 @@ inline std::vector<CostPoint> cost_curve(std::span<const float> descending, std:
   return points;
 }
 
-struct Question {
+struct SeesawProblem {
   double bits = 0;  // all of the filter
   double keys = 0;  // live keys to plan for
   std::span<const CostPoint> curve = {};
@@ -213,8 +213,8 @@ struct Question {
   bool may_encode_nothing = true;  // then it is a counting Bloom filter, without marks
 };
 
-struct Plan {
-  Shape shape;      // no negatives and no cells: a counting Bloom filter
+struct SeesawPlan {
+  SeesawShape shape;      // no negatives and no cells: a counting Bloom filter
   double wfpr = 1;  // predicted, with all keys in
 };
 
@@ -235,7 +235,7 @@ inline constexpr double kWorth = 4;
 // costliest: it is looked for with their rate counted so many times more.
 inline constexpr double kStress = 4, kTie = 1.05;
 
-inline Shape shape_of(const Question& q, unsigned k, unsigned extra, double alpha, double negatives) noexcept {
+inline SeesawShape shape_of(const SeesawProblem& q, unsigned k, unsigned extra, double alpha, double negatives) noexcept {
   return {(1 - alpha) * q.bits / (q.counter_bits + q.mark_bits),
           alpha * q.bits / q.cell_bits,
           negatives,
@@ -244,31 +244,31 @@ inline Shape shape_of(const Question& q, unsigned k, unsigned extra, double alph
           extra};
 }
 
-inline double weighted_fpr(const Question& q, const Shape& s, const CostPoint& point, double keys) noexcept {
-  const State state = of_shape(s, keys);
+inline double weighted_fpr(const SeesawProblem& q, const SeesawShape& s, const CostPoint& point, double keys) noexcept {
+  const SeesawState state = of_shape(s, keys);
   return weighted_fpr(known_fpr(q.query, state, s.k, s.extra), stranger_fpr(q.query, state, s.k, s.extra), point.share,
                       q.stranger_share);
 }
 
 // The weighted rate, and `stress` times that of the encoded negatives.
-inline double stressed_fpr(const Question& q, const Shape& s, const CostPoint& point,
+inline double stressed_fpr(const SeesawProblem& q, const SeesawShape& s, const CostPoint& point,
                            double stress = kStress) noexcept {
   return weighted_fpr(q, s, point, q.keys) + stress * known_fpr(q.query, of_shape(s, q.keys), s.k, s.extra);
 }
-inline double lookalikes(const Shape& s) noexcept { return power(leaning_share(s), s.k); }
+inline double lookalikes(const SeesawShape& s) noexcept { return power(leaning_share(s), s.k); }
 
 // The shape with the smallest weighted rate when full and few lookalikes, among those that no fill makes worse than a
 // counting Bloom filter of the same bits; that filter itself if there is none and may_encode_nothing; else the smallest
 // rate when full.
-inline Plan plan(const Question& q) {
+inline SeesawPlan plan(const SeesawProblem& q) {
   const double plain_counters = q.bits / q.counter_bits;
-  const unsigned plain_k = std::min(q.max_k, q.k != 0 ? q.k : bloom_best_k(plain_counters / std::max(q.keys, 1.0)));
-  const auto plain = [&](double keys) { return bloom(plain_counters / std::max(keys, 1.0), plain_k); };
-  const auto holds = [&](const Shape& s, const CostPoint& point) {
+  const unsigned plain_k = std::min(q.max_k, q.k != 0 ? q.k : bloom::best_k(plain_counters / std::max(q.keys, 1.0)));
+  const auto plain = [&](double keys) { return bloom::fpr(plain_counters / std::max(keys, 1.0), plain_k); };
+  const auto holds = [&](const SeesawShape& s, const CostPoint& point) {
     return std::all_of(std::begin(kFills), std::end(kFills),
                        [&](double fill) { return weighted_fpr(q, s, point, fill * q.keys) <= plain(fill * q.keys); });
   };
-  const Plan unmarked{{plain_counters, 0, 0, plain_k, q.backups, 0}, plain(q.keys)};
+  const SeesawPlan unmarked{{plain_counters, 0, 0, plain_k, q.backups, 0}, plain(q.keys)};
   if (q.curve.empty()) return unmarked;
 
   // A plan with a rate of 2 if none is allowed.
@@ -281,7 +281,7 @@ inline Plan plan(const Question& q) {
                                              : q.query == SeesawQuery::exact_path ? std::span(kExtras)
                                                                                   : std::span(kExtras).first(1);
     const unsigned low_k = q.k != 0 ? q.k : 1, high_k = q.k != 0 ? q.k : std::min(q.max_k, plain_k + 2);
-    Plan best{{}, 2};
+    SeesawPlan best{{}, 2};
     double least = 2 + stress;  // more than any
     for (unsigned k = low_k; k <= high_k; ++k)
       for (const unsigned extra : extras) {
@@ -292,7 +292,7 @@ inline Plan plan(const Question& q) {
         const auto look = [&](std::ptrdiff_t i, unsigned a) {
           const double alpha = q.alpha >= 0 ? q.alpha : static_cast<double>(a) / kUnit;
           const CostPoint& point = q.curve[static_cast<std::size_t>(i)];
-          const Shape s = shape_of(q, k, extra, alpha, static_cast<double>(point.count));
+          const SeesawShape s = shape_of(q, k, extra, alpha, static_cast<double>(point.count));
           if (lookalikes(s) > most_lookalikes) return;
           const double rate = stressed_fpr(q, s, point, stress);
           if (rate >= here || (bounded && !holds(s, point))) return;
@@ -312,12 +312,12 @@ inline Plan plan(const Question& q) {
       }
     return best;
   };
-  const Plan few = search(kLookalikes, 0, true), any = search(1, 0, true), sparing = search(kLookalikes, kStress, true);
-  Plan best = few.wfpr <= kWorth * any.wfpr ? few : any;
+  const SeesawPlan few = search(kLookalikes, 0, true), any = search(1, 0, true), sparing = search(kLookalikes, kStress, true);
+  SeesawPlan best = few.wfpr <= kWorth * any.wfpr ? few : any;
   if (sparing.wfpr <= kTie * best.wfpr) best = sparing;
   if (q.may_encode_nothing) return best.wfpr < unmarked.wfpr ? best : unmarked;
   return best.wfpr <= 1 ? best : search(1, 0, false);
 }
 
-}  // namespace rates::seesaw
+}  // namespace seesaw
 }  // namespace naysay

@@ -34,7 +34,7 @@
 #include <array>
 #include <cmath>
 
-#include "naysay/aware/stacked.hpp"
+#include "naysay/stacked/stacked.hpp"
 
 namespace naysay {
 
@@ -77,7 +77,7 @@ class AdaptiveStacked {
     const auto buckets =
         std::max<std::uint64_t>(1, static_cast<std::uint64_t>(budget * kRecentShare / (128 * kBucket)));
     const double recent_bits = budget >= kRecentFrom ? static_cast<double>(buckets) * 128 * kBucket : 0;
-    const tune::StackPlan plan = plan_cold(w, p, room, budget - recent_bits);
+    const stacked::StackPlan plan = plan_cold(w, p, room, budget - recent_bits);
 
     AdaptiveStacked f;
     f.recent_ = Array<Digest>(buckets * kBucket);
@@ -166,7 +166,7 @@ class AdaptiveStacked {
 
   double expected_fpr() const noexcept {
     if (!warm_) return first_.expected_fpr();
-    return rates::stacked_stranger(
+    return stacked::stranger(
         std::array{first_.expected_fpr(), deeper_[0].expected_fpr(), deeper_[1].expected_fpr()});
   }
   std::uint64_t size_bits() const noexcept { return bits_of_fields(*this); }
@@ -201,24 +201,24 @@ class AdaptiveStacked {
   static constexpr double kRecentShare = 1.0 / 64;  // of the bits: 0.16 of 10 bits per key, an entry per 800 keys
   static constexpr double kRecentFrom = 64 * 512;   // bits; in smaller filters the one bucket is not counted
 
-  static const tune::PriceList& prices() { return tune::price_list<Base>(); }
+  static const stacked::PriceList& prices() { return stacked::price_list<Base>(); }
 
   // The sample size for which the expected false positives of the whole life, cold and warm, are fewest.
-  static tune::StackPlan plan_cold(const Workload& w, const Params& p, double room, double bits) {
+  static stacked::StackPlan plan_cold(const Workload& w, const Params& p, double room, double bits) {
     const CostCurve curve = w.negatives.empty() ? CostCurve::zipf(p.zipf, std::ceil(p.negatives_per_key * room))
                                                 : CostCurve::of(w.costs, w.negatives.size(), w.threads);
     const double life = std::max(1.0, p.queries_per_key * room), share = 1 - w.stranger_share;
-    tune::StackPlan best;
+    stacked::StackPlan best;
     // The paper tries a few sizes as well: halving ones, because the rates move with their logarithm.
     for (double samples = life / 2; samples >= 1 && samples >= life * 0x1p-20; samples /= 2) {
       const CostCurve::Seen seen = curve.after(samples);
       const double known_weight = share * seen.share;
-      const tune::StackPlan plan = tune::plan_stack(prices(), tune::KnownList(seen.count, known_weight),
+      const stacked::StackPlan plan = stacked::plan_stack(prices(), stacked::KnownList(seen.count, known_weight),
                                                     {.keys = room,
                                                      .bits = bits,
-                                                     .layer_bits = tune::layer_extra<Base>().bits,
-                                                     .layer_keys = tune::layer_extra<Base>().keys,
-                                                     .strangers = std::max(1 - known_weight, tune::kLeastStrangers),
+                                                     .layer_bits = stacked::layer_extra<Base>().bits,
+                                                     .layer_keys = stacked::layer_extra<Base>().keys,
+                                                     .strangers = std::max(1 - known_weight, stacked::kLeastStrangers),
                                                      .cold = samples / life,
                                                      .layers = 3});
       if (plan.found && (!best.found || plan.wfpr < best.wfpr)) best = plan;

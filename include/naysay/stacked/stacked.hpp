@@ -13,7 +13,7 @@
 //   paper        here
 //   L_1, L_i     first_, rest_[i - 2]
 //   S_P, S_Nk    Workload::keys, the costliest of ::negatives
-//   T_L          at most Params::layers; tune::plan_stack chooses
+//   T_L          at most Params::layers; stacked::plan_stack chooses
 //   psi          1 - Workload::stranger_share, times the cost share of the negatives stored
 //   x at L_i     layer_digest(x, i): layers must err independently, and one digest in all of them does not
 //
@@ -38,9 +38,9 @@
 #include <utility>
 
 #include "naysay/core/filter.hpp"
-#include "naysay/core/parallel.hpp"
-#include "naysay/theory/stacked.hpp"
-#include "naysay/theory/tune_stacked.hpp"
+#include "naysay/core/detail/parallel.hpp"
+#include "naysay/stacked/stacked_rates.hpp"
+#include "naysay/stacked/stacked_plan.hpp"
 
 namespace naysay {
 
@@ -50,7 +50,7 @@ inline Digest layer_digest(Digest d, std::uint64_t layer) noexcept {
   return layer == 0 ? d : Digest{nth_hash(d, kFar + 2 * layer), nth_hash(d, kFar + 2 * layer + 1)};
 }
 
-namespace tune {
+namespace stacked {
 // The price list of a base, made once.
 template <TunableFilter Base>
 const PriceList& price_list() {
@@ -90,11 +90,11 @@ const LayerExtra& layer_extra() {
   }();
   return extra;
 }
-}  // namespace tune
+}  // namespace stacked
 
-template <TunableFilter Base, std::size_t kMostLayers = tune::kMaxLayers>
+template <TunableFilter Base, std::size_t kMostLayers = stacked::kMaxLayers>
 class Stacked {
-  static_assert(kMostLayers % 2 == 1 && kMostLayers <= tune::kMaxLayers);
+  static_assert(kMostLayers % 2 == 1 && kMostLayers <= stacked::kMaxLayers);
 
  public:
   struct Params {
@@ -179,7 +179,7 @@ class Stacked {
     std::array<double, kMostLayers> rates;
     rates[0] = first_.expected_fpr();
     for (std::size_t i = 0; i < rest_.size(); ++i) rates[i + 1] = rest_[i].expected_fpr();
-    return rates::stacked_stranger({rates.data(), layers()});
+    return stacked::stranger({rates.data(), layers()});
   }
   std::uint64_t size_bits() const noexcept { return bits_of_fields(*this); }
   std::size_t layers() const noexcept { return 1 + rest_.size(); }
@@ -263,14 +263,14 @@ class Stacked<Base, kMostLayers>::Builder {
       here_ = {.bits = static_cast<double>(budget_bits(p_.bits_per_key, room_)) +
                        std::min(extra_.at(p_.bits_per_key), static_cast<double>(kClaims.fixed_bits)),
                .layers = grows_ ? std::min<std::size_t>(p_.layers, 3) : p_.layers,
-               .others = std::max(1 - share, tune::kLeastStrangers)};
-      tune::KnownList known(curve, share);
+               .others = std::max(1 - share, stacked::kLeastStrangers)};
+      stacked::KnownList known(curve, share);
       if (p_.known > 0 && share > 0) {
         const double x = std::max(1.0, p_.known * curve.count());
-        known = tune::KnownList(x, cost_scale_ * curve.weight(x));
+        known = stacked::KnownList(x, cost_scale_ * curve.weight(x));
         here_.others += share - known.weight();
       }
-      const tune::StackPlan plan = tune::plan_stack(prices_, known, problem(static_cast<double>(room_), false));
+      const stacked::StackPlan plan = stacked::plan_stack(prices_, known, problem(static_cast<double>(room_), false));
       if (!plan.found && (p_.wfpr > 0 || p_.max_fpr > 0))
         return Error{Errc::out_of_budget, "stacked: no stack of " + to_text(p_.bits_per_key) +
                                               " bits per key has wfpr " + to_text(p_.wfpr) + " and max_fpr " +
@@ -327,8 +327,8 @@ class Stacked<Base, kMostLayers>::Builder {
       // The costliest negatives that are left.
       const CostCurve curve = CostCurve::of(known.costs, known.digests.size());
       const double room_here = f.rest_.empty() ? static_cast<double>(room_) : static_cast<double>(keys_here.size());
-      tune::StackPlan plan =
-          tune::plan_stack(prices_, tune::KnownList(curve, cost_scale_ * curve.weight()), problem(room_here, true));
+      stacked::StackPlan plan =
+          stacked::plan_stack(prices_, stacked::KnownList(curve, cost_scale_ * curve.weight()), problem(room_here, true));
       if (!plan.found && !f.rest_.empty()) break;  // the stack may end after any layer of keys
       if (!plan.found) return no_bits_left(f);
       if (plan.known < curve.count()) known = sift(nullptr, 0, known.digests, known.costs, curve.cut(plan.known));
@@ -344,7 +344,7 @@ class Stacked<Base, kMostLayers>::Builder {
       keys_here = keys.digests;
       const double later = static_cast<double>(room_ - w_.keys.size()) * rate;
       const double room = static_cast<double>(keys_here.size()) + later + 5 * std::sqrt(later);
-      plan = tune::plan_stack(prices_, tune::KnownList(static_cast<double>(known.digests.size()), known_weight),
+      plan = stacked::plan_stack(prices_, stacked::KnownList(static_cast<double>(known.digests.size()), known_weight),
                               problem(room, false));
       if (!plan.found && f.rest_.size() > 2) {  // then the stack ends above these negatives
         f.rest_.pop_back();
@@ -375,7 +375,7 @@ class Stacked<Base, kMostLayers>::Builder {
   }
 
   // What remains to be planned from here on.
-  tune::StackProblem problem(double keys, bool negatives_next) const noexcept {
+  stacked::StackProblem problem(double keys, bool negatives_next) const noexcept {
     return {.keys = std::max(keys, 1.0),
             .bits = here_.bits,
             .layer_bits = extra_.bits,
@@ -514,8 +514,8 @@ class Stacked<Base, kMostLayers>::Builder {
 
   const Workload& w_;
   const Params& p_;
-  const tune::PriceList& prices_ = tune::price_list<Base>();
-  tune::LayerExtra extra_ = tune::layer_extra<Base>();
+  const stacked::PriceList& prices_ = stacked::price_list<Base>();
+  stacked::LayerExtra extra_ = stacked::layer_extra<Base>();
   std::uint64_t room_;  // keys that will be in
   bool grows_;          // beyond those there are now
   double bound_ = 1;    // on the rate of strangers

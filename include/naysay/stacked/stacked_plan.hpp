@@ -34,9 +34,9 @@
 #include <limits>
 #include <vector>
 
-#include "naysay/theory/cost_curve.hpp"
+#include "naysay/core/cost_curve.hpp"
 
-namespace naysay::tune {
+namespace naysay::stacked {
 
 // Nobody knows all of the negatives: give strangers at least this weight. It ends the search for lower rates on the
 // known ones below a millionth of the first layer's, where it would trade real strangers for nothing.
@@ -387,4 +387,4 @@ inline StackPlan plan_stack(const PriceList& prices, const KnownList& known, con
   return plan;
 }
 
-}  // namespace naysay::tune
+}  // namespace naysay::stacked

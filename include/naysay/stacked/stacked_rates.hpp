@@ -25,17 +25,17 @@
 #include <cstddef>
 #include <span>
 
-namespace naysay::rates {
+namespace naysay::stacked {
 
 // P(maybe | known negative): every layer of keys errs.
-inline double stacked_known(std::span<const double> rates) noexcept {
+inline double known(std::span<const double> rates) noexcept {
   double all = 1;
   for (std::size_t i = 0; i < rates.size(); i += 2) all *= rates[i];
   return all;
 }
 
 // P(maybe | stranger), the worst case of all negatives: some layer of negatives refuses it, or no layer does.
-inline double stacked_stranger(std::span<const double> rates) noexcept {
+inline double stranger(std::span<const double> rates) noexcept {
   double reaches = 1, accepted = 0;
   for (std::size_t i = 0; i < rates.size(); ++i) {
     if (i % 2 == 1) accepted += reaches * (1 - rates[i]);
@@ -44,13 +44,13 @@ inline double stacked_stranger(std::span<const double> rates) noexcept {
   return accepted + reaches;
 }
 
-inline double stacked_fpr(std::span<const double> rates, double known_share) noexcept {
-  return known_share * stacked_known(rates) + (1 - known_share) * stacked_stranger(rates);
+inline double fpr(std::span<const double> rates, double known_share) noexcept {
+  return known_share * known(rates) + (1 - known_share) * stranger(rates);
 }
 
 // Bits per key of the whole stack.
 template <class Price>
-double stacked_bits_per_key(std::span<const double> rates, double known_per_key, Price&& price) {
+double bits_per_key(std::span<const double> rates, double known_per_key, Price&& price) {
   double keys = 1, known = known_per_key, bits = 0;
   for (std::size_t i = 0; i < rates.size(); ++i) {
     bits += (i % 2 == 0 ? keys : known) * price(rates[i]);
@@ -64,7 +64,7 @@ struct StackedWork {
   double key_inserts = 0, key_queries = 0, known_inserts = 0, known_queries = 0;
 };
 
-inline StackedWork stacked_build_work(std::span<const double> rates) noexcept {
+inline StackedWork build_work(std::span<const double> rates) noexcept {
   StackedWork work;
   double keys = 1, known = 1;
   for (std::size_t i = 0; i < rates.size(); ++i) {
@@ -84,7 +84,7 @@ inline StackedWork stacked_build_work(std::span<const double> rates) noexcept {
 
 // Base queries of one query: each layer that is reached is asked. A key passes all positive layers, a known negative
 // all negative ones, and the others by chance; a stranger passes all of them by chance.
-inline double stacked_queries(std::span<const double> rates, bool key, bool known) noexcept {
+inline double queries(std::span<const double> rates, bool key, bool known) noexcept {
   double reaches = 1, queries = 0;
   for (std::size_t i = 0; i < rates.size(); ++i) {
     const bool positive = i % 2 == 0;
@@ -93,14 +93,14 @@ inline double stacked_queries(std::span<const double> rates, bool key, bool know
   }
   return queries;
 }
-inline double stacked_key_queries(std::span<const double> rates) noexcept {
-  return stacked_queries(rates, true, false);
+inline double key_queries(std::span<const double> rates) noexcept {
+  return queries(rates, true, false);
 }
-inline double stacked_known_queries(std::span<const double> rates) noexcept {
-  return stacked_queries(rates, false, true);
+inline double known_queries(std::span<const double> rates) noexcept {
+  return queries(rates, false, true);
 }
-inline double stacked_stranger_queries(std::span<const double> rates) noexcept {
-  return stacked_queries(rates, false, false);
+inline double stranger_queries(std::span<const double> rates) noexcept {
+  return queries(rates, false, false);
 }
 
-}  // namespace naysay::rates
+}  // namespace naysay::stacked

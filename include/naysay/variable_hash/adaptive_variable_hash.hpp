@@ -21,7 +21,7 @@
 // Source     Deeds, 2020, section 3.5; remembering the earlier negatives is ours: the thesis lets them come back.
 #pragma once
 
-#include "naysay/aware/slot_file.hpp"
+#include "naysay/variable_hash/detail/slot_file.hpp"
 
 namespace naysay {
 

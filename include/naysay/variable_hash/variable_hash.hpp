@@ -38,13 +38,13 @@
 #include <memory>
 #include <vector>
 
-#include "naysay/aware/function_search.hpp"
-#include "naysay/aware/spread.hpp"
+#include "naysay/variable_hash/detail/function_search.hpp"
+#include "naysay/variable_hash/detail/spread.hpp"
 #include "naysay/core/cpu.hpp"
 #include "naysay/core/filter.hpp"
-#include "naysay/core/function_family.hpp"
-#include "naysay/core/shards.hpp"
-#include "naysay/theory/variable_hash.hpp"
+#include "naysay/variable_hash/detail/function_family.hpp"
+#include "naysay/core/detail/shards.hpp"
+#include "naysay/variable_hash/variable_hash_rates.hpp"
 
 namespace naysay {
 

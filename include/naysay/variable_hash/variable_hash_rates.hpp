@@ -22,7 +22,7 @@
 #include <cstdint>
 
 #include "naysay/core/bits.hpp"
-#include "naysay/core/function_family.hpp"
+#include "naysay/variable_hash/detail/function_family.hpp"
 
 namespace naysay::variable_hash {
 

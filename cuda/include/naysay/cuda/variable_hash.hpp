@@ -12,7 +12,7 @@
 // Cost       24 bytes of device memory a key and 16 a slot; Workload::threads of the host copy the keys.
 #pragma once
 
-#include "naysay/aware/variable_hash.hpp"
+#include "naysay/variable_hash/variable_hash.hpp"
 #include "naysay/cuda/job.hpp"
 
 namespace naysay::cuda {

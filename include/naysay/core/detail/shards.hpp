@@ -31,7 +31,7 @@
 #include <vector>
 
 #include "naysay/core/filter.hpp"
-#include "naysay/core/parallel.hpp"
+#include "naysay/core/detail/parallel.hpp"
 
 namespace naysay {
 

@@ -35,7 +35,7 @@
 #include <memory>
 #include <mutex>
 
-#include "naysay/core/shards.hpp"
+#include "naysay/core/detail/shards.hpp"
 
 namespace naysay {
 

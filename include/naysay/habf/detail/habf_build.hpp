@@ -38,7 +38,7 @@
 // Source     Xie et al., Hash Adaptive Bloom Filter, ICDE 2021, III-D.
 #pragma once
 
-#include "naysay/aware/hash_expressor.hpp"
+#include "naysay/habf/detail/hash_expressor.hpp"
 
 namespace naysay {
 

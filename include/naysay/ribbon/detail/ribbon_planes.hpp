@@ -47,12 +47,12 @@
 #include <vector>
 
 #include "naysay/core/array.hpp"
-#include "naysay/core/band.hpp"
+#include "naysay/ribbon/detail/band.hpp"
 #include "naysay/core/bits.hpp"
 #include "naysay/core/cpu.hpp"
 #include "naysay/core/hash.hpp"
 #include "naysay/core/result.hpp"
-#include "naysay/core/shards.hpp"
+#include "naysay/core/detail/shards.hpp"
 
 namespace naysay {
 
@@ -88,7 +88,7 @@ struct RibbonProbe {
   std::uint32_t shift;  // of the window in its first block
 };
 
-namespace ribbon_detail {
+namespace ribbon::detail {
 
 template <unsigned w>
 std::array<std::uint64_t, w / 64 + 1> masks(const RibbonProbe& p) noexcept {
@@ -326,7 +326,7 @@ bool test(const RibbonProbe& p) noexcept {
   return test_scalar<w>(p);
 }
 
-}  // namespace ribbon_detail
+}  // namespace ribbon::detail
 
 class RibbonPlanes {
  public:
@@ -594,24 +594,24 @@ class RibbonPlanes {
   }
   template <unsigned w>
   [[gnu::noinline]] bool one_scalar(Digest d) const noexcept {
-    return ribbon_detail::test_scalar<w>(probe<w>(d));
+    return ribbon::detail::test_scalar<w>(probe<w>(d));
   }
 
 #if NAYSAY_X86
   template <unsigned w>
   NAYSAY_TARGET(NAYSAY_AVX2)
   bool one_avx2(Digest d) const noexcept {
-    return ribbon_detail::test_avx2<w>(probe<w>(d));
+    return ribbon::detail::test_avx2<w>(probe<w>(d));
   }
   template <unsigned w>
   NAYSAY_TARGET(NAYSAY_AVX512)
   bool one_avx512(Digest d) const noexcept {
-    if (has_eight_planes()) return ribbon_detail::wrong512<w>(probe<w, true>(d), 0, 8, 0xff) == 0;
+    if (has_eight_planes()) return ribbon::detail::wrong512<w>(probe<w, true>(d), 0, 8, 0xff) == 0;
     return one_of_any_avx512<w>(d);
   }
   template <unsigned w>
   [[gnu::noinline]] NAYSAY_TARGET(NAYSAY_AVX512) bool one_of_any_avx512(Digest d) const noexcept {
-    return ribbon_detail::test_avx512<w>(probe<w>(d));
+    return ribbon::detail::test_avx512<w>(probe<w>(d));
   }
 #endif
 
@@ -633,7 +633,7 @@ class RibbonPlanes {
     std::size_t turn = 0, i = 0, count = fetch(0, ring[0]);
     while (count != 0) {
       const std::size_t next = fetch(i + count, ring[turn ^ 1]);
-      ribbon_detail::test_all<w>(std::span(ring[turn]).first(count), out + i);
+      ribbon::detail::test_all<w>(std::span(ring[turn]).first(count), out + i);
       i += count;
       count = next;
       turn ^= 1;
@@ -646,8 +646,8 @@ class RibbonPlanes {
   // of it.
   template <unsigned w>
   [[gnu::always_inline]] NAYSAY_TARGET(NAYSAY_AVX512) void split_eight(
-      const Digest* keys, ribbon_detail::EightProbes<w>& out) const noexcept {
-    using namespace ribbon_detail;
+      const Digest* keys, ribbon::detail::EightProbes<w>& out) const noexcept {
+    using namespace ribbon::detail;
     const __m512i some = _mm512_loadu_si512(keys), more = _mm512_loadu_si512(keys + 4);
     const auto hi = (Lanes)_mm512_permutex2var_epi64(some, _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15), more);
     constexpr Lanes kZero = {};
@@ -659,8 +659,8 @@ class RibbonPlanes {
   // Then the equation and the place.
   template <unsigned w, bool eight_planes>
   [[gnu::always_inline]] NAYSAY_TARGET(NAYSAY_AVX512) void probe_eight(
-      const Digest* keys, ribbon_detail::EightProbes<w>& out) const noexcept {
-    using namespace ribbon_detail;
+      const Digest* keys, ribbon::detail::EightProbes<w>& out) const noexcept {
+    using namespace ribbon::detail;
     constexpr Lanes kZero = {};
     const __m512i some = _mm512_loadu_si512(keys), more = _mm512_loadu_si512(keys + 4);
     const auto lo = (Lanes)_mm512_permutex2var_epi64(some, _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14), more);
@@ -697,7 +697,7 @@ class RibbonPlanes {
   // with every line of the windows batches took 1.1 times as long at 2 MB, and without them 1.2 times at 10 MB.
   template <unsigned w, bool eight_planes>
   [[gnu::always_inline]] NAYSAY_TARGET(NAYSAY_AVX512) void fetch_eight(
-      const ribbon_detail::EightProbes<w>& eight) const noexcept {
+      const ribbon::detail::EightProbes<w>& eight) const noexcept {
     constexpr int kLevel = eight_planes ? 2 : 3;
     const bool large = words_.size() > kThirdLevelWords;
     const unsigned words = (eight_planes ? 8 : planes_) * (w / 64 + 1);
@@ -720,7 +720,7 @@ class RibbonPlanes {
   NAYSAY_TARGET(NAYSAY_AVX512)
   void ask_eights(std::span<const Digest> keys, std::uint8_t* out) const noexcept {
     constexpr std::size_t kFlight = eight_planes ? kEights : kOtherEights;
-    std::array<ribbon_detail::EightProbes<w>, kFlight + 1> ring;
+    std::array<ribbon::detail::EightProbes<w>, kFlight + 1> ring;
     const std::size_t eights = keys.size() / 8;
     const unsigned most = most_planes();
     const bool fetches = words_.size() > kSecondLevelWords;

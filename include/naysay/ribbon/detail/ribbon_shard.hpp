@@ -15,8 +15,8 @@
 #include <span>
 #include <vector>
 
-#include "naysay/classic/ribbon_planes.hpp"
-#include "naysay/core/band.hpp"
+#include "naysay/ribbon/detail/ribbon_planes.hpp"
+#include "naysay/ribbon/detail/band.hpp"
 
 namespace naysay {
 
@@ -67,7 +67,7 @@ class RibbonShard {
   }
 
   bool accepts(Digest key) const noexcept {
-    return ribbon_detail::test<w>(RibbonPlanes::probe_at<w>(blocks_.data(), at_, key));
+    return ribbon::detail::test<w>(RibbonPlanes::probe_at<w>(blocks_.data(), at_, key));
   }
   bool accepts_all(std::span<const Digest> keys) const noexcept {
     bool all = true;

@@ -26,7 +26,7 @@
 #include <span>
 #include <vector>
 
-#include "naysay/classic/ribbon_shard.hpp"
+#include "naysay/ribbon/detail/ribbon_shard.hpp"
 
 namespace naysay {
 

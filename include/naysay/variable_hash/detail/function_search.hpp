@@ -32,7 +32,7 @@
 #include <span>
 
 #include "naysay/core/bits.hpp"
-#include "naysay/core/function_family.hpp"
+#include "naysay/variable_hash/detail/function_family.hpp"
 
 namespace naysay {
 

@@ -27,7 +27,7 @@
 #include <string>
 #include <vector>
 
-#include "naysay/aware/variable_hash.hpp"
+#include "naysay/variable_hash/variable_hash.hpp"
 
 namespace naysay {
 

@@ -31,7 +31,7 @@
 
 #include "naysay/core/bits.hpp"
 #include "naysay/core/cpu.hpp"
-#include "naysay/core/function_family.hpp"
+#include "naysay/variable_hash/detail/function_family.hpp"
 
 #if NAYSAY_X86
 #include <immintrin.h>
