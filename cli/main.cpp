@@ -3,6 +3,7 @@
 
 #include "commands/commands.hpp"
 #include "parts/failure.hpp"
+#include "naysay/version.hpp"
 
 namespace {
 

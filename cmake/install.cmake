@@ -6,6 +6,7 @@ configure_package_config_file(cmake/naysay-config.cmake.in naysay-config.cmake
                               INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/naysay)
 write_basic_package_version_file(naysay-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/naysay-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/naysay-config-version.cmake
+              cmake/Findzstd.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/naysay)
 # relative to the .pc file, so that the tree can be installed and moved anywhere
 file(RELATIVE_PATH NAYSAY_PREFIX_FROM_PC /p/${CMAKE_INSTALL_LIBDIR}/pkgconfig /p)

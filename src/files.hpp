@@ -1,4 +1,5 @@
-// Files: whole files in as mapped views, and output that appears by rename or not at all.
+// Files: whole files in as mapped views, and output that appears by rename or not at all. No part of the interface; the
+// tool uses it, so a shared library exports it.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "naysay/core/export.hpp"
 #include "naysay/core/result.hpp"
 
 namespace naysay::files {
@@ -17,12 +19,12 @@ struct Mapping {
   std::shared_ptr<const void> keeper;
 };
 
-Result<Mapping> map(const std::string& path);
+NAYSAY_EXPORT Result<Mapping> map(const std::string& path);
 
 // A file in the making: bytes go to a neighbour of `path`, and commit() renames it, so that `path` holds the old bytes
 // or all the new ones. Without a commit nothing remains. A symbolic link is followed; what is not a regular file (a
 // device, a folder) is refused, because a rename would replace it.
-class AtomicFile {
+class NAYSAY_EXPORT AtomicFile {
  public:
   static Result<AtomicFile> create(const std::string& path);
 
@@ -43,8 +45,8 @@ class AtomicFile {
 };
 
 // Would create() work? Asked before a long build, so that a mistyped folder costs no time.
-Result<Ok> can_create(const std::string& path);
+NAYSAY_EXPORT Result<Ok> can_create(const std::string& path);
 
-Result<Ok> write_atomically(const std::string& path, std::span<const std::byte> bytes);
+NAYSAY_EXPORT Result<Ok> write_atomically(const std::string& path, std::span<const std::byte> bytes);
 
 }  // namespace naysay::files

@@ -10,6 +10,7 @@
 #include "parts/failure.hpp"
 #include "files.hpp"
 #include "parts/measure.hpp"
+#include "naysay/version.hpp"
 #include "naysay/workload/keys.hpp"
 #include "parts/output.hpp"
 #include "parts/page.hpp"

@@ -15,6 +15,7 @@
 #include "commit.hpp"
 #include "parts/failure.hpp"
 #include "naysay/core/cpu.hpp"
+#include "naysay/version.hpp"
 
 namespace naysay::cli {
 

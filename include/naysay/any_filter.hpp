@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "naysay/core/export.hpp"
 #include "naysay/core/filter.hpp"
 
 namespace naysay {
@@ -32,7 +33,7 @@ class AnyFilter;
 namespace erased {
 // Its address names a filter's type where there is no RTTI.
 template <class F>
-inline constexpr char kTag = 0;
+NAYSAY_EXPORT inline constexpr char kTag = 0;
 
 // What AnyFilter calls. One class template in src/registry.cpp implements it for every filter.
 struct Model {
@@ -74,13 +75,13 @@ struct FilterType {
 };
 
 // All filters, in the order in which they are listed to users.
-std::span<const FilterType> filter_types() noexcept;
+NAYSAY_EXPORT std::span<const FilterType> filter_types() noexcept;
 
 // Null if there is none of that name or id.
-const FilterType* find_filter(std::string_view name) noexcept;
-const FilterType* find_filter(std::uint32_t id) noexcept;
+NAYSAY_EXPORT const FilterType* find_filter(std::string_view name) noexcept;
+NAYSAY_EXPORT const FilterType* find_filter(std::uint32_t id) noexcept;
 
-class AnyFilter {
+class NAYSAY_EXPORT AnyFilter {
  public:
   // Requires that the workload's digests were made by `hasher`, which is recorded. The first overload takes texts
   // such as {"bits_per_key", "12"}; what is not named has its default.

@@ -19,6 +19,8 @@
 #include <utility>
 #include <vector>
 
+#include "naysay/core/hash.hpp"
+
 #define __global__
 #define __device__
 #define __shared__ static
@@ -172,7 +174,7 @@ inline int __ffs(int x) { return __builtin_ffs(x); }
 inline int __ffsll(long long x) { return __builtin_ffsll(x); }
 inline int __popcll(unsigned long long x) { return std::popcount(x); }
 inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
-  return static_cast<unsigned long long>((static_cast<unsigned __int128>(a) * b) >> 64);
+  return static_cast<unsigned long long>((static_cast<naysay::Uint128>(a) * b) >> 64);
 }
 inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned by) {
   return static_cast<unsigned>((std::uint64_t{high} << 32 | low) >> (by & 31));

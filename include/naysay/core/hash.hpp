@@ -25,7 +25,12 @@
 #include <span>
 #include <string_view>
 
+#include "naysay/core/export.hpp"
+
 namespace naysay {
+
+// 128-bit products are how a hash is reduced to a range. ISO C++ has no such type; every compiler we support does.
+__extension__ using Uint128 = unsigned __int128;
 
 struct Digest {
   std::uint64_t lo = 0;
@@ -52,7 +57,7 @@ constexpr std::uint64_t remix64(std::uint64_t x) noexcept {
 // Maps a hash to [0, n) by multiply-shift: uses the high bits of x, no division. Requires n > 0 for a
 // meaningful result; fast_range(x, 0) is 0.
 constexpr std::uint64_t fast_range(std::uint64_t x, std::uint64_t n) noexcept {
-  return static_cast<std::uint64_t>((static_cast<unsigned __int128>(x) * n) >> 64);
+  return static_cast<std::uint64_t>((static_cast<Uint128>(x) * n) >> 64);
 }
 constexpr std::uint32_t fast_range32(std::uint32_t x, std::uint32_t n) noexcept {
   return static_cast<std::uint32_t>((static_cast<std::uint64_t>(x) * n) >> 32);
@@ -60,7 +65,7 @@ constexpr std::uint32_t fast_range32(std::uint32_t x, std::uint32_t n) noexcept 
 
 // The high and low halves of a 128-bit product, folded: every bit of both factors reaches every bit of the result.
 constexpr std::uint64_t fold_multiply(std::uint64_t a, std::uint64_t b) noexcept {
-  const unsigned __int128 product = static_cast<unsigned __int128>(a) * b;
+  const Uint128 product = static_cast<Uint128>(a) * b;
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
@@ -102,7 +107,7 @@ constexpr Digest digest(std::uint64_t key, std::uint64_t seed = 0) noexcept {
 }
 
 // XXH3-128 of the bytes.
-Digest digest(std::string_view key, std::uint64_t seed = 0) noexcept;
+NAYSAY_EXPORT Digest digest(std::string_view key, std::uint64_t seed = 0) noexcept;
 inline Digest digest(const char* key, std::uint64_t seed = 0) noexcept { return digest(std::string_view(key), seed); }
 
 struct SipKey {
@@ -112,10 +117,10 @@ struct SipKey {
 };
 
 // SipHash-2-4 with 128-bit output.
-Digest siphash(std::string_view key, SipKey secret) noexcept;
+NAYSAY_EXPORT Digest siphash(std::string_view key, SipKey secret) noexcept;
 
 // XXH3-64 of the bytes: the checksum of files.
-std::uint64_t checksum(std::span<const std::byte> bytes, std::uint64_t seed = 0) noexcept;
+NAYSAY_EXPORT std::uint64_t checksum(std::span<const std::byte> bytes, std::uint64_t seed = 0) noexcept;
 
 // How a filter's keys are digested: chosen once, recorded in the file, the same for building and asking.
 struct Hasher {
@@ -132,7 +137,7 @@ struct Hasher {
   friend constexpr bool operator==(const Hasher&, const Hasher&) = default;
 
  private:
-  Digest siphash_integer(std::uint64_t key) const noexcept;
+  NAYSAY_EXPORT Digest siphash_integer(std::uint64_t key) const noexcept;
 };
 
 }  // namespace naysay

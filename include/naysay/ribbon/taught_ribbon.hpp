@@ -261,7 +261,7 @@ class TaughtRibbon::Builder {
   Result<Ok> for_each_negative(std::uint64_t first, std::uint64_t last, Body body) {
     // The smallest hi whose shard is s.
     const auto begin = [&](std::uint64_t s) {
-      const auto shifted = static_cast<unsigned __int128>(s) << 64;
+      const auto shifted = static_cast<Uint128>(s) << 64;
       return (shifted + shards_ - 1) / shards_;
     };
     return negatives_.read(static_cast<std::uint64_t>(begin(first)), static_cast<std::uint64_t>(begin(last) - 1),

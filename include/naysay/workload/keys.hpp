@@ -29,6 +29,7 @@
 #include <string_view>
 #include <vector>
 
+#include "naysay/core/export.hpp"
 #include "naysay/core/filter.hpp"
 #include "naysay/workload/growing_array.hpp"
 
@@ -48,7 +49,7 @@ struct Line {
 
 inline constexpr std::uint64_t kMaxLineBytes = std::uint64_t{1} << 30;  // longer: surely the separator is another
 
-class LineReader {
+class NAYSAY_EXPORT LineReader {
  public:
   static Result<LineReader> open(const KeyFile& file);
 
@@ -82,18 +83,18 @@ class LineReader {
   std::vector<Line> batch_;
 };
 
-Result<GrowingArray<Digest>> read_keys(const KeyFile& file, const Hasher& hasher, const Progress& progress = {});
+NAYSAY_EXPORT Result<GrowingArray<Digest>> read_keys(const KeyFile& file, const Hasher& hasher, const Progress& progress = {});
 
 struct Negatives {
   GrowingArray<Digest> digests;
   GrowingArray<float> costs;  // one each
 };
 
-Result<Negatives> read_negatives(const KeyFile& file, const Hasher& hasher, const Progress& progress = {});
+NAYSAY_EXPORT Result<Negatives> read_negatives(const KeyFile& file, const Hasher& hasher, const Progress& progress = {});
 
 // Calls take for one negative after the other, and holds none. Stops at the first error of take.
 using TakeNegative = std::function<Result<Ok>(Digest negative, float cost)>;
-Result<Ok> for_each_negative(const KeyFile& file, const Hasher& hasher, const Progress& progress,
+NAYSAY_EXPORT Result<Ok> for_each_negative(const KeyFile& file, const Hasher& hasher, const Progress& progress,
                              const TakeNegative& take);
 
 // A line of a file of negatives, taken apart. The message of an error does not name the file.
@@ -101,6 +102,6 @@ struct CostedKey {
   std::string_view key;
   float cost = 1;
 };
-Result<CostedKey> parse_negative(std::string_view line);
+NAYSAY_EXPORT Result<CostedKey> parse_negative(std::string_view line);
 
 }  // namespace naysay

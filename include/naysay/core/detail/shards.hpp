@@ -48,13 +48,13 @@ struct SplitByHi {
 };
 struct SplitByLo {
   Split<> operator()(Digest d, std::uint64_t shards) const noexcept {
-    const unsigned __int128 product = static_cast<unsigned __int128>(d.lo) * shards;
+    const Uint128 product = static_cast<Uint128>(d.lo) * shards;
     return {static_cast<std::uint64_t>(product >> 64), static_cast<std::uint64_t>(product)};
   }
 };
 struct SplitBoth {
   Split<Digest> operator()(Digest d, std::uint64_t shards) const noexcept {
-    const unsigned __int128 product = static_cast<unsigned __int128>(d.hi) * shards;
+    const Uint128 product = static_cast<Uint128>(d.hi) * shards;
     return {static_cast<std::uint64_t>(product >> 64), {d.lo, static_cast<std::uint64_t>(product)}};
   }
 };

@@ -27,11 +27,12 @@
 #include <string>
 #include <vector>
 
+#include "naysay/core/export.hpp"
 #include "naysay/variable_hash/variable_hash.hpp"
 
 namespace naysay {
 
-class SlotFile {
+class NAYSAY_EXPORT SlotFile {
  public:
   struct Record {
     std::uint64_t slot = 0;
