@@ -8,10 +8,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "naysay/core/filter.hpp"
+#include "says.hpp"
 
 namespace naysay::sample {
 
@@ -41,13 +45,57 @@ inline std::vector<float> zipf_costs(double exponent, std::uint64_t count) {
   return costs;
 }
 
-// Ends the test program if there is no such filter.
+// The value; ends the test program, with the message, if there is none.
+template <class T>
+T must(Result<T> result) {
+  if (!result) {
+    ADD_FAILURE() << result.error().message;
+    std::abort();
+  }
+  return std::move(*result);
+}
 template <class F>
-F must_build(const Workload& w, const typename F::Params& p) {
-  auto f = F::build(w, p);
-  EXPECT_TRUE(f) << f.error().message;
-  if (!f) std::abort();
-  return std::move(*f);
+F must_build(const Workload& w, const typename F::Params& p = {}) {
+  return must(F::build(w, p));
+}
+
+// The value of a report's line. A missing line is a failure, and the NaN it gives is neither at most nor at least
+// anything.
+inline double must_say(const Report& report, std::string_view name) {
+  for (const Report::Line& line : report.lines)
+    if (line.name == name) return line.value;
+  ADD_FAILURE() << "the report has no line '" << name << "'";
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+// Calls edit(field) for every field of this name that it can take, and says how many there were. A test that breaks a
+// filter on purpose names what it breaks, and needs to know nothing of the bytes.
+template <class Edit>
+class FieldEditor {
+ public:
+  FieldEditor(std::string_view name, Edit edit) : name_(name), edit_(edit) {}
+  template <class T>
+  void operator()(std::string_view name, T& field) {
+    if (name == name_) {
+      if constexpr (std::is_invocable_v<Edit, T&>) edit_(field), ++edited_;
+    } else if constexpr (archive_detail::is_vector<T>) {
+      for (auto& element : field) (*this)("", element);
+    } else if constexpr (Described<T>) {
+      T::fields(field, *this);
+    }
+  }
+  int edited() const { return edited_; }
+
+ private:
+  std::string_view name_;
+  Edit edit_;
+  int edited_ = 0;
+};
+template <class F, class Edit>
+int edit_field(F& filter, std::string_view name, Edit edit) {
+  FieldEditor<Edit> editor(name, edit);
+  F::fields(filter, editor);
+  return editor.edited();
 }
 
 // What a file would hold of it.
