@@ -10,18 +10,13 @@ namespace naysay {
 namespace {
 
 using sample::bytes_of;
+using sample::must_build;
 using sample::numbers;
-
-Quotient must_build(const Workload& w, double bits_per_key) {
-  auto f = Quotient::build(w, {.bits_per_key = bits_per_key});
-  EXPECT_TRUE(f) << f.error().message;
-  return std::move(*f);
-}
 
 TEST(Quotient, AgreesWithAMapOfCountsUnderRandomOperationsAndIsSoundAfterEach) {
   for (double bits : {4.8, 6.0, 12.0, 30.0}) {
     sample::Words random(static_cast<std::uint64_t>(bits * 10));
-    Quotient f = must_build({.capacity = 300}, bits);
+    Quotient f = must_build<Quotient>({.capacity = 300}, {.bits_per_key = bits});
     const auto universe = numbers(0, 250);
     std::map<std::uint64_t, std::uint64_t> model;
     for (int step = 0; step < 20'000; ++step) {
@@ -52,7 +47,7 @@ TEST(Quotient, AgreesWithAMapOfCountsUnderRandomOperationsAndIsSoundAfterEach) {
 
 TEST(Quotient, IsBackToItsFirstStateAfterEverythingIsErased) {
   const auto keys = numbers(0, 3000);
-  Quotient f = must_build({.capacity = 6000}, 11);
+  Quotient f = must_build<Quotient>({.capacity = 6000}, {.bits_per_key = 11});
   const auto empty = bytes_of(f);
   for (int copy = 0; copy < 2; ++copy)
     for (const Digest& d : keys) ASSERT_TRUE(f.insert(d));
@@ -65,15 +60,15 @@ TEST(Quotient, ABuildAndInsertsInAnyOrderGiveTheSameBytes) {
   auto keys = numbers(0, 5000);
   keys.insert(keys.end(), keys.begin(), keys.begin() + 700);
   for (int i = 0; i < 300; ++i) keys.push_back(keys[3]);
-  const Quotient built = must_build({.keys = keys}, 10.5);
-  Quotient grown = must_build({.capacity = keys.size()}, 10.5);
+  const Quotient built = must_build<Quotient>({.keys = keys}, {.bits_per_key = 10.5});
+  Quotient grown = must_build<Quotient>({.capacity = keys.size()}, {.bits_per_key = 10.5});
   for (const Digest& d : keys) ASSERT_TRUE(grown.insert(d));
   EXPECT_EQ(bytes_of(built), bytes_of(grown));
 }
 
 TEST(Quotient, CountsAKeyThatComesAMillionTimesInAFewSlots) {
   const auto keys = numbers(0, 40);
-  Quotient f = must_build({.capacity = 1200}, 12);
+  Quotient f = must_build<Quotient>({.capacity = 1200}, {.bits_per_key = 12});
   std::vector<std::uint64_t> counts;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const std::uint64_t times = i == 7 ? 1'000'000 : 1 + i * i;
@@ -90,7 +85,7 @@ TEST(Quotient, CountsAKeyThatComesAMillionTimesInAFewSlots) {
 TEST(Quotient, TakesItsCapacityAtEverySizeAndEveryWidth) {
   for (std::uint64_t n : {1, 2, 3, 10, 63, 64, 65, 100, 500, 1000, 4000})
     for (double bits : {4.5, 5.6, 9.0, 16.0, 36.1}) {
-      Quotient f = must_build({.capacity = n}, bits);
+      Quotient f = must_build<Quotient>({.capacity = n}, {.bits_per_key = bits});
       for (const Digest& d : numbers(n * 1000, n)) ASSERT_TRUE(f.insert(d)) << n << " keys at " << bits;
       ASSERT_TRUE(f.validate());
     }
@@ -98,7 +93,7 @@ TEST(Quotient, TakesItsCapacityAtEverySizeAndEveryWidth) {
 
 TEST(Quotient, RunsAcrossRegionsAndBlocksAreFound) {
   const auto keys = numbers(0, 300'000);  // five regions
-  const Quotient f = must_build({.keys = keys}, 11);
+  const Quotient f = must_build<Quotient>({.keys = keys}, {.bits_per_key = 11});
   ASSERT_TRUE(f.validate());
   for (const Digest& d : keys) ASSERT_TRUE(f.may_contain(d));
 }

@@ -2,19 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include "levels.hpp"
 #include "sample.hpp"
 
 namespace naysay {
 namespace {
 
+using sample::must_build;
 using sample::numbers;
 using sample::rate_matches;
-
-Ribbon must_build(const Workload& w, const Ribbon::Params& p) {
-  auto f = Ribbon::build(w, p);
-  EXPECT_TRUE(f) << f.error().message;
-  return f ? std::move(*f) : Ribbon{};
-}
 
 // 0.5: half of the shards have no plane at all and accept everything.
 constexpr double kBudgets[] = {0.5, 1, 3.3, 7.9, 8.1, 12.5, 20, 33, 50};
@@ -23,7 +19,7 @@ TEST(Ribbon, HoldsItsPromisesAtEveryWidthAndBudget) {
   const auto keys = numbers(0, 30'000), strangers = numbers(1 << 30, 60'000);
   for (unsigned width : {64u, 128u})
     for (double budget : kBudgets) {
-      const Ribbon f = must_build({.keys = keys}, {.bits_per_key = budget, .width = width});
+      const Ribbon f = must_build<Ribbon>({.keys = keys}, {.bits_per_key = budget, .width = width});
       for (const Digest& d : keys) ASSERT_TRUE(f.may_contain(d)) << width << " at " << budget;
       EXPECT_LE(static_cast<double>(f.size_bits()), budget * 30'000 + double{Ribbon::kClaims.fixed_bits});
       std::uint64_t hits = 0;
@@ -33,23 +29,30 @@ TEST(Ribbon, HoldsItsPromisesAtEveryWidthAndBudget) {
     }
 }
 
-TEST(Ribbon, AnswersTheSameWithEveryInstructionSetAtEveryWidthAndBudget) {
+class RibbonAtLevel : public levels::Test {
+ protected:
+  // One by one and in batches, and as the scalar code does.
+  static void answers_as_scalar_code(const Ribbon& f, std::span<const Digest> questions) {
+    std::vector<std::uint8_t> plain(questions.size()), one(questions.size()), batch(questions.size());
+    {
+      const ScopedSimd scalar(Simd::scalar);
+      for (std::size_t i = 0; i < questions.size(); ++i) plain[i] = f.may_contain(questions[i]);
+    }
+    const ScopedSimd simd(GetParam());
+    for (std::size_t i = 0; i < questions.size(); ++i) one[i] = f.may_contain(questions[i]);
+    f.may_contain(questions, batch.data());
+    ASSERT_EQ(one, plain);
+    ASSERT_EQ(batch, plain);
+  }
+};
+
+TEST_P(RibbonAtLevel, AnswersAsItsScalarCodeAtEveryWidthAndBudget) {
   const auto keys = numbers(0, 5000), questions = numbers(4000, 4000);
   for (unsigned width : {64u, 128u})
     for (double budget : kBudgets) {
-      const Ribbon f = must_build({.keys = keys}, {.bits_per_key = budget, .width = width});
-      std::vector<std::uint8_t> plain(questions.size()), batch(questions.size());
-      for (Simd level : {Simd::scalar, Simd::avx2, Simd::avx512}) {
-        ScopedSimd lower(level);
-        f.may_contain(questions, batch.data());
-        for (std::size_t i = 0; i < questions.size(); ++i) {
-          const bool one = f.may_contain(questions[i]);
-          if (level == Simd::scalar) plain[i] = one;
-          ASSERT_EQ(one, plain[i]) << "simd level " << static_cast<int>(level) << ", " << width << " at " << budget;
-          ASSERT_EQ(batch[i], plain[i]) << "simd level " << static_cast<int>(level) << ", " << width << " at "
-                                        << budget;
-        }
-      }
+      SCOPED_TRACE(std::to_string(width) + " at " + std::to_string(budget));
+      const Ribbon f = must_build<Ribbon>({.keys = keys}, {.bits_per_key = budget, .width = width});
+      answers_as_scalar_code(f, questions);
     }
 }
 
@@ -57,16 +60,16 @@ TEST(Ribbon, UsesTheWholeBudgetUpToOneShardsPlane) {
   const auto keys = numbers(0, 100'000);
   for (unsigned width : {64u, 128u})
     for (double budget : {7.9, 8.0, 8.1, 8.5, 9.99}) {
-      const Ribbon f = must_build({.keys = keys}, {.bits_per_key = budget, .width = width});
+      const Ribbon f = must_build<Ribbon>({.keys = keys}, {.bits_per_key = budget, .width = width});
       EXPECT_LE(static_cast<double>(f.size_bits()), budget * 100'000 + double{Ribbon::kClaims.fixed_bits});
       EXPECT_GE(static_cast<double>(f.size_bits()), budget * 100'000 - 4000) << width << " at " << budget;
     }
 }
 
-TEST(RibbonSlow, TakesAtMost102PercentOfTheLimitAndTwoHundredthsOfABitAtWidth128) {
+TEST(RibbonSlow, TakesAtMost102PercentOfTheLimitAndTwoHundredthsOfABitAtWidth128OnTwoThreads) {
   const auto keys = numbers(0, 1'000'000), strangers = numbers(1 << 30, 4'000'000);
   for (double fpr : {0.5, 0.01, std::exp2(-7), std::exp2(-8), 0.001, std::exp2(-16)}) {
-    const Ribbon f = must_build({.keys = keys, .threads = 2}, Ribbon::params_for(fpr));
+    const Ribbon f = must_build<Ribbon>({.keys = keys, .threads = 2}, Ribbon::params_for(fpr));
     std::uint64_t hits = 0;
     std::vector<std::uint8_t> answers(strangers.size());
     f.may_contain(strangers, answers.data());
@@ -78,12 +81,9 @@ TEST(RibbonSlow, TakesAtMost102PercentOfTheLimitAndTwoHundredthsOfABitAtWidth128
 
 TEST(Ribbon, SaysWhatIsWrongWithItsParameters) {
   const auto keys = numbers(0, 10'000);
-  const auto width = Ribbon::build({.keys = keys}, {.width = 100});
-  ASSERT_FALSE(width);
-  EXPECT_EQ(width.error().message, "ribbon: width is 100; it must be 64 or 128");
-  const auto poor = Ribbon::build({.keys = keys}, {.bits_per_key = 0.001});
-  ASSERT_FALSE(poor);
-  EXPECT_EQ(poor.error().code, Errc::out_of_budget);
+  EXPECT_TRUE(sample::refused(Ribbon::build({.keys = keys}, {.width = 100}), Errc::invalid_argument,
+                              {"ribbon", "width", "100", "64", "128"}));
+  EXPECT_TRUE(sample::refused(Ribbon::build({.keys = keys}, {.bits_per_key = 0.001}), Errc::out_of_budget, {"ribbon"}));
 }
 
 TEST(Ribbon, DigestsThatShareTheirHighWordEndInAnErrorNotInALoop) {
@@ -98,28 +98,22 @@ TEST(Ribbon, DigestsThatShareTheirHighWordEndInAnErrorNotInALoop) {
 
 TEST(Ribbon, TakesAMillionCopiesOfOneKey) {
   const std::vector<Digest> keys(1'000'000, digest(5));
-  const Ribbon f = must_build({.keys = keys}, {.bits_per_key = 8});
+  const Ribbon f = must_build<Ribbon>({.keys = keys}, {.bits_per_key = 8});
   EXPECT_TRUE(f.may_contain(digest(5)));
 }
 
-TEST(Ribbon, AnswersTheSameWithEveryInstructionSetWhereAllShardsHaveEightPlanes) {
+TEST_P(RibbonAtLevel, AnswersAsItsScalarCodeWhereAllShardsHaveEightPlanes) {
   const auto keys = numbers(0, 40'000), questions = numbers(39'000, 4003);
   for (unsigned width : {64u, 128u}) {
+    SCOPED_TRACE(width);
     const double budget = RibbonSizes(width, RibbonFit::quick).bits_per_key(8) - 0.03;
-    const Ribbon f = must_build({.keys = keys}, {.bits_per_key = budget, .width = width});
-    ASSERT_EQ(f.expected_fpr(), std::exp2(-8)) << width;
-    for (const Digest& d : keys) ASSERT_TRUE(f.may_contain(d)) << width;
-    std::vector<std::uint8_t> plain(questions.size()), one(questions.size()), batch(questions.size());
-    for (Simd level : {Simd::scalar, Simd::avx2, Simd::avx512}) {
-      ScopedSimd lower(level);
-      f.may_contain(questions, batch.data());
-      for (std::size_t i = 0; i < questions.size(); ++i) one[i] = f.may_contain(questions[i]);
-      if (level == Simd::scalar) plain = one;
-      ASSERT_EQ(one, plain) << "simd level " << static_cast<int>(level) << ", " << width;
-      ASSERT_EQ(batch, plain) << "simd level " << static_cast<int>(level) << ", " << width;
-    }
+    const Ribbon f = must_build<Ribbon>({.keys = keys}, {.bits_per_key = budget, .width = width});
+    ASSERT_EQ(f.expected_fpr(), std::exp2(-8));
+    for (const Digest& d : keys) ASSERT_TRUE(f.may_contain(d));
+    answers_as_scalar_code(f, questions);
   }
 }
+NAYSAY_FOR_LEVELS(RibbonAtLevel);
 
 TEST(RibbonPlanes, LeavesEightPlanesForAllRatherThanNineForAFew) {
   const std::vector<std::uint32_t> sizes(1000, 2048);
