@@ -37,8 +37,7 @@ TEST(CostList, AsksMoreOfWhatCostsMore) {
 
 TEST(WeightedCountingBloom, ErrsLessOnWhatCostsMore) {
   const auto keys = numbers(0, 20'000), negatives = numbers(1'000'000, 20'000);
-  std::vector<float> costs(negatives.size());
-  for (std::size_t i = 0; i < costs.size(); ++i) costs[i] = 1.0f / static_cast<float>(i + 1);
+  const auto costs = sample::zipf_costs(1, negatives.size());
   const auto f =
       WeightedCountingBloom::build({.keys = keys, .negatives = negatives, .costs = costs}, {.bits_per_key = 24});
   const auto plain = WeightedCountingBloom::build({.keys = keys}, {.bits_per_key = 24});

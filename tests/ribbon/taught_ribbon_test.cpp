@@ -11,34 +11,23 @@
 namespace naysay {
 namespace {
 
+using sample::bytes_of;
 using sample::numbers;
+using sample::zipf_costs;
 
 constexpr std::uint64_t kFar = std::uint64_t{1} << 40;
 
 struct Built {
   TaughtRibbon filter;
   Report report;
-  double value(std::string_view name) const {
-    for (const auto& line : report.lines)
-      if (line.name == name) return line.value;
-    ADD_FAILURE() << "the report has no '" << name << "'";
-    return -1;
-  }
+  double value(std::string_view name) const { return sample::must_say(report, name); }
 };
 
-Built must_build(Workload w, const TaughtRibbon::Params& p) {
-  Built built;
-  w.report = &built.report;
-  auto f = TaughtRibbon::build(w, p);
-  EXPECT_TRUE(f) << f.error().message;
-  if (f) built.filter = std::move(*f);
-  return built;
-}
-
-std::vector<float> zipf(std::uint64_t count, double skew) {
-  std::vector<float> costs(count);
-  for (std::uint64_t i = 0; i < count; ++i) costs[i] = static_cast<float>(std::pow(static_cast<double>(i + 1), -skew));
-  return costs;
+Built built(Workload w, const TaughtRibbon::Params& p) {
+  Built out;
+  w.report = &out.report;
+  out.filter = sample::must_build<TaughtRibbon>(w, p);
+  return out;
 }
 
 std::uint64_t accepted(const TaughtRibbon& f, std::span<const Digest> some) {
@@ -57,7 +46,7 @@ TEST(TaughtRibbon, RefusesEveryKnownNegativeFrom8BitsAtOnePerKeyAnd12BitsAt16Per
   for (unsigned width : {64u, 128u})
     for (auto [bits, lambda] : {std::pair{8.0, 1}, {12.0, 16}}) {
       const auto negatives = numbers(kFar, 20'000 * lambda);
-      const Built b = must_build({.keys = keys, .negatives = negatives}, {.bits_per_key = bits, .width = width});
+      const Built b = built({.keys = keys, .negatives = negatives}, {.bits_per_key = bits, .width = width});
       EXPECT_EQ(accepted(b.filter, keys), keys.size());
       EXPECT_EQ(accepted(b.filter, negatives), 0u) << width << " at " << bits;
       EXPECT_EQ(b.value("exact plane"), 0) << "the query should be a plain ribbon's";
@@ -66,12 +55,12 @@ TEST(TaughtRibbon, RefusesEveryKnownNegativeFrom8BitsAtOnePerKeyAnd12BitsAt16Per
     }
 }
 
-TEST(TaughtRibbonSlow, AnswersAllKnownNegativesRightInTheBitsOfTheLimit) {
+TEST(TaughtRibbonSlow, AnswersAllKnownNegativesRightInTheBitsOfTheLimitOnTwoThreads) {
   for (auto [lambda, bits] : {std::pair{1.0, 2.03}, {4.0, 4.05}, {16.0, 6.10}, {64.0, 8.10}}) {
     const auto n = static_cast<std::uint64_t>(lambda == 1 ? 1'000'000 : lambda == 4 ? 500'000 : 4'000'000 / lambda);
     const auto keys = numbers(0, n),
                negatives = numbers(kFar, static_cast<std::uint64_t>(static_cast<double>(n) * lambda));
-    const Built b = must_build({.keys = keys, .negatives = negatives, .threads = 2}, {.bits_per_key = bits});
+    const Built b = built({.keys = keys, .negatives = negatives, .threads = 2}, {.bits_per_key = bits});
     EXPECT_LE(static_cast<double>(b.filter.size_bits()), bits * static_cast<double>(n));
     EXPECT_EQ(accepted(b.filter, keys), keys.size());
     EXPECT_EQ(accepted(b.filter, negatives), 0u) << lambda << " per key";
@@ -83,9 +72,9 @@ TEST(TaughtRibbon, MeasuresWithin5PercentOfWhatItPlanned) {
   const auto keys = numbers(0, 40'000), negatives = numbers(kFar, 160'000), strangers = numbers(2 * kFar, 400'000);
   for (double skew : {0.0, 0.75})
     for (double bits : {1.5, 3.7, 6.0, 9.5}) {
-      const auto costs = zipf(negatives.size(), skew);
+      const auto costs = zipf_costs(skew, negatives.size());
       const Workload w{.keys = keys, .negatives = negatives, .costs = costs};
-      const Built b = must_build(w, {.bits_per_key = bits});
+      const Built b = built(w, {.bits_per_key = bits});
       double wrong = 0, total = 0;
       std::uint64_t hits = 0;
       for (std::size_t i = 0; i < negatives.size(); ++i) {
@@ -110,9 +99,9 @@ TEST(TaughtRibbon, MeasuresWithin5PercentOfWhatItPlanned) {
 
 TEST(TaughtRibbon, RefusesTheCostliestWhenTheBudgetIsTooSmallForAll) {
   const auto keys = numbers(0, 20'000), negatives = numbers(kFar, 400'000);
-  const auto costs = zipf(negatives.size(), 1.0);
+  const auto costs = zipf_costs(1.0, negatives.size());
   for (double bits : {4.0, 6.0}) {
-    const Built b = must_build({.keys = keys, .negatives = negatives, .costs = costs}, {.bits_per_key = bits});
+    const Built b = built({.keys = keys, .negatives = negatives, .costs = costs}, {.bits_per_key = bits});
     EXPECT_GT(b.value("left over"), 0);
     EXPECT_EQ(accepted(b.filter, std::span(negatives).first(20'000)), 0u) << "the costliest twentieth";
   }
@@ -122,7 +111,7 @@ TEST(TaughtRibbon, AKeyNamedAsANegativeIsAKeyAndIsCounted) {
   const auto keys = numbers(0, 10'000);
   for (double bits : {10.0, 3.0}) {
     auto negatives = numbers(9900, 10'000);  // a hundred of them are keys
-    const Built b = must_build({.keys = keys, .negatives = negatives}, {.bits_per_key = bits});
+    const Built b = built({.keys = keys, .negatives = negatives}, {.bits_per_key = bits});
     EXPECT_EQ(accepted(b.filter, keys), keys.size());
     EXPECT_EQ(b.value("contradictions"), 100);
     EXPECT_EQ(b.value("known negatives"), 9900);
@@ -132,15 +121,12 @@ TEST(TaughtRibbon, AKeyNamedAsANegativeIsAKeyAndIsCounted) {
 
 TEST(TaughtRibbon, GivesTheSameBytesForAnyNumberOfThreadsWithAnExactPlane) {
   const auto keys = numbers(0, 30'000), negatives = numbers(kFar, 240'000);
-  const auto costs = zipf(negatives.size(), 0.5);
+  const auto costs = zipf_costs(0.5, negatives.size());
   Workload w{.keys = keys, .negatives = negatives, .costs = costs};
   const auto bytes = [&] {
-    const Built b = must_build(w, {.bits_per_key = 5});
+    const Built b = built(w, {.bits_per_key = 5});
     EXPECT_EQ(b.value("exact plane"), 1);
-    std::vector<std::byte> out;
-    FieldWriter writer(out);
-    TaughtRibbon::fields(b.filter, writer);
-    return out;
+    return bytes_of(b.filter);
   };
   const auto one = bytes();
   w.threads = 3;
@@ -149,14 +135,9 @@ TEST(TaughtRibbon, GivesTheSameBytesForAnyNumberOfThreadsWithAnExactPlane) {
 
 TEST(TaughtRibbon, LearnsTheSameFromNegativesThatArriveRangeByRange) {
   const auto keys = numbers(0, 20'000), negatives = numbers(kFar, 160'000);
-  const auto costs = zipf(negatives.size(), 0.5);
+  const auto costs = zipf_costs(0.5, negatives.size());
   const auto bytes = [&](const NegativeSource& source) {
-    std::vector<std::byte> out;
-    const auto f = TaughtRibbon::build({.keys = keys}, {.bits_per_key = 5}, source);
-    EXPECT_TRUE(f);
-    FieldWriter writer(out);
-    TaughtRibbon::fields(*f, writer);
-    return out;
+    return bytes_of(sample::must(TaughtRibbon::build({.keys = keys}, {.bits_per_key = 5}, source)));
   };
   const Workload w{.negatives = negatives, .costs = costs};
   const auto whole = bytes(NegativeSource::of(w));
@@ -175,15 +156,14 @@ TEST(TaughtRibbon, LearnsTheSameFromNegativesThatArriveRangeByRange) {
     return Error{Errc::io, "the disk is gone"};
   };
   const auto f = TaughtRibbon::build({.keys = keys, .source = &by_range}, {});
-  ASSERT_FALSE(f);
-  EXPECT_EQ(f.error().message, "the disk is gone");
+  EXPECT_TRUE(sample::refused(f, Errc::io, {"the disk is gone"})) << "the source's own message comes through";
 }
 
 TEST(TaughtRibbon, TeachesShardsOfNoneOneAndTwoKeys) {
   for (std::uint64_t n : {0, 1, 2})
     for (std::uint64_t m : {1, 100, 3000}) {
       const auto keys = numbers(0, n), negatives = numbers(kFar, m);
-      const Built b = must_build({.keys = keys, .negatives = negatives}, {});
+      const Built b = built({.keys = keys, .negatives = negatives}, {});
       EXPECT_EQ(accepted(b.filter, keys), n);
       EXPECT_EQ(accepted(b.filter, negatives), 0u) << n << " keys, " << m << " negatives";
     }
@@ -225,12 +205,10 @@ TEST(TaughtRibbon, SurvivesAnyFieldBytesWithAnExactPlane) {
 
 TEST(TaughtRibbon, SaysWhatIsWrongWithItsParameters) {
   const auto keys = numbers(0, 10'000);
-  const auto width = TaughtRibbon::build({.keys = keys}, {.width = 100});
-  ASSERT_FALSE(width);
-  EXPECT_EQ(width.error().message, "taught-ribbon: width is 100; it must be 64 or 128, or 0 for the planner's choice");
-  const auto poor = TaughtRibbon::build({.keys = keys}, {.bits_per_key = 0.001});
-  ASSERT_FALSE(poor);
-  EXPECT_EQ(poor.error().code, Errc::out_of_budget);
+  EXPECT_TRUE(sample::refused(TaughtRibbon::build({.keys = keys}, {.width = 100}), Errc::invalid_argument,
+                              {"taught-ribbon", "width", "100", "64", "128", "0"}));
+  EXPECT_TRUE(sample::refused(TaughtRibbon::build({.keys = keys}, {.bits_per_key = 0.001}), Errc::out_of_budget,
+                              {"taught-ribbon"}));
 }
 
 }  // namespace

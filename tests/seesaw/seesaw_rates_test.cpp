@@ -97,14 +97,8 @@ TEST(SeesawTheory, GivesTheSimulatedRatesOfTheExactPath) {
   EXPECT_NEAR(seesaw::known_fpr(SeesawQuery::exact_path, all, 4, 3), std::pow(0.5, 7), 1e-12);
 }
 
-std::vector<float> zipf(std::uint64_t n, double skew) {
-  std::vector<float> out(n);
-  for (std::uint64_t i = 0; i < n; ++i) out[i] = static_cast<float>(std::pow(static_cast<double>(i + 1), -skew));
-  return out;
-}
-
 TEST(SeesawTheory, DrawsTheCostCurve) {
-  const auto costs = zipf(1000, 1);
+  const auto costs = sample::zipf_costs(1, 1000);
   const auto curve = seesaw::cost_curve(costs, costs.size());
   ASSERT_FALSE(curve.empty());
   EXPECT_EQ(curve.front().count, 1u);
@@ -123,7 +117,7 @@ TEST(SeesawTheory, PlansWithinOnePercentOfAFullScan) {
   constexpr double kN = 100'000;
   for (double skew : {0.5, 1.0, 1.5})
     for (double bits : {14.0, 22.0, 30.0}) {
-      const auto costs = zipf(100'000, skew);
+      const auto costs = sample::zipf_costs(skew, 100'000);
       const auto curve = seesaw::cost_curve(costs, costs.size());
       const seesaw::SeesawProblem q{.bits = bits * kN, .keys = kN, .curve = curve, .stranger_share = 0.01};
       const seesaw::SeesawPlan plan = seesaw::plan(q);
@@ -152,7 +146,7 @@ TEST(SeesawTheory, PlansWithinOnePercentOfAFullScan) {
 TEST(SeesawTheory, PlansForFewLookalikesUnlessTheyAreWorthIt) {
   constexpr std::uint64_t kN = 100'000;
   const auto planned = [&](double skew, double bits) {
-    const auto costs = zipf(kN, skew);
+    const auto costs = sample::zipf_costs(skew, kN);
     const auto curve = seesaw::cost_curve(costs, costs.size());
     return seesaw::plan({.bits = bits * kN, .keys = kN, .curve = curve, .stranger_share = 0.01}).shape;
   };
@@ -166,7 +160,7 @@ TEST(SeesawTheory, PlansForFewLookalikesUnlessTheyAreWorthIt) {
 // Sparing the encoded ones decides between plans that are about as good, and never for one that encodes hardly any.
 TEST(SeesawTheory, EncodesAllNegativesThatCostTheSameWhereBitsAreFew) {
   constexpr std::uint64_t kN = 100'000;
-  const auto costs = zipf(kN, 0);
+  const auto costs = sample::zipf_costs(0, kN);
   const auto curve = seesaw::cost_curve(costs, costs.size());
   for (const auto& [bits, marks] : {std::pair(8.0, 1u), std::pair(10.0, 1u), std::pair(10.0, 2u), std::pair(16.0, 2u)})
     EXPECT_EQ(seesaw::plan({.bits = bits * kN,
@@ -184,7 +178,7 @@ TEST(SeesawTheory, NeverPlansWorseThanACountingBloomFilterAtAnyFillFromATenth) {
   for (double skew : {0.0, 0.5, 1.0, 1.5, 2.5})
     for (double bits : {6.0, 12.0, 20.0, 28.0, 36.0, 60.0})
       for (double strangers : {0.0, 0.01, 0.2, 1.0}) {
-        const auto costs = zipf(20'000, skew);
+        const auto costs = sample::zipf_costs(skew, 20'000);
         const auto curve = seesaw::cost_curve(costs, costs.size());
         const seesaw::SeesawProblem q{.bits = bits * 20'000, .keys = 20'000, .curve = curve, .stranger_share = strangers};
         const seesaw::SeesawPlan plan = seesaw::plan(q);
@@ -203,7 +197,7 @@ TEST(SeesawTheory, NeverPlansWorseThanACountingBloomFilterAtAnyFillFromATenth) {
 }
 
 TEST(SeesawTheory, EncodesNothingWhenAllQueriesAreAboutStrangers) {
-  const auto costs = zipf(1000, 1);
+  const auto costs = sample::zipf_costs(1, 1000);
   const auto curve = seesaw::cost_curve(costs, costs.size());
   EXPECT_EQ(seesaw::plan({.bits = 28'000, .keys = 1000, .curve = curve, .stranger_share = 1}).shape.negatives, 0);
 }

@@ -1,10 +1,8 @@
 // Seesaw and AdaSeesaw: the invariants, against a multiset and against the bytes; the query modes; what is encoded.
-#include "naysay/any_filter.hpp"
 #include "naysay/seesaw/seesaw.hpp"
 
 #include <gtest/gtest.h>
 
-#include <bit>
 #include <map>
 
 #include "sample.hpp"
@@ -16,12 +14,7 @@ using sample::bytes_of;
 using sample::must_build;
 using sample::numbers;
 using sample::rate_matches;
-
-std::vector<float> zipf(std::uint64_t n) {
-  std::vector<float> costs(n);
-  for (std::uint64_t i = 0; i < n; ++i) costs[i] = 1.0f / static_cast<float>(i + 1);
-  return costs;
-}
+using sample::zipf_costs;
 
 template <class F>
 F from_bytes(std::span<const std::byte> bytes, bool& valid) {
@@ -43,7 +36,7 @@ template <class F>
 void agrees_with_a_multiset(const typename F::Params& params, std::uint64_t steps, unsigned most_copies,
                             std::uint64_t seed) {
   const auto keys = numbers(0, 1500), negatives = numbers(1'000'000, 1500);
-  const auto costs = zipf(negatives.size());
+  const auto costs = zipf_costs(1, negatives.size());
   F f = must_build<F>({.negatives = negatives, .costs = costs, .capacity = 1000}, params);
   sample::Words random(seed);
   std::map<std::uint64_t, unsigned> model;
@@ -116,7 +109,7 @@ TEST(SeesawSlow, NeverDeniesAKeyThatIsInOverMillionsOfSteps) {
 template <class F>
 void forgets(const typename F::Params& params) {
   const auto keys = numbers(0, 1000), negatives = numbers(1'000'000, 1500);
-  const auto costs = zipf(negatives.size());
+  const auto costs = zipf_costs(1, negatives.size());
   F f = must_build<F>({.negatives = negatives, .costs = costs, .capacity = 1000}, params);
   const auto before = bytes_of(f);
   sample::Words random(9);
@@ -198,7 +191,7 @@ TEST(Seesaw, ErrsOnEncodedNegativesAsOftenAsItSays) {
 TEST(Seesaw, ErrsFiveTimesLessOnTheCostliestThanInTwoRoundsAndNoMoreByCost) {
   constexpr std::uint64_t kKeys = 300'000, kCostliest = kKeys / 20;
   const auto keys = numbers(0, kKeys), negatives = numbers(10'000'000, kKeys);
-  const auto costs = zipf(negatives.size());
+  const auto costs = zipf_costs(1, negatives.size());
   struct Errors {
     std::uint64_t costliest = 0;
     double cost = 0;
@@ -230,27 +223,23 @@ TEST(Seesaw, ErrsFiveTimesLessOnTheCostliestThanInTwoRoundsAndNoMoreByCost) {
 TEST(Seesaw, EncodesTheCostliestAndOfEqualOnesTheFirst) {
   const auto negatives = numbers(1'000'000, 8);
   const float costs[] = {1, 5, 2, 2, 9, 2, 0, 2};
-  // Inserted into an empty filter, a key that does not conflict changes k bits (k counters become 1); one that
-  // conflicts, as an encoded negative does, changes its modulator cell too.
-  const auto encoded = [&](std::uint64_t count) {
-    const Seesaw f = must_build<Seesaw>({.negatives = negatives, .costs = costs, .capacity = 4000},
-                                        {.bits_per_key = 40, .k = 4, .alpha = 0.2, .encode = count, .extra = 0});
-    std::vector<std::size_t> out;
-    for (std::size_t i = 0; i < negatives.size(); ++i) {
-      Seesaw with = f;
-      with.insert(negatives[i]);
-      const auto before = bytes_of(f), after = bytes_of(with);
-      int changed = 0;
-      for (std::size_t j = 0; j < before.size(); ++j)
-        changed += std::popcount(static_cast<unsigned char>(before[j] ^ after[j]));
-      if (changed > 4) out.push_back(i);
-    }
-    return out;
+  const auto encoding = [](std::span<const Digest> some, std::span<const float> their_costs, std::uint64_t count) {
+    return bytes_of(must_build<Seesaw>({.negatives = some, .costs = their_costs, .capacity = 4000},
+                                       {.bits_per_key = 40, .k = 4, .alpha = 0.2, .encode = count, .extra = 0}));
   };
-  EXPECT_EQ(encoded(1), (std::vector<std::size_t>{4}));
-  EXPECT_EQ(encoded(2), (std::vector<std::size_t>{1, 4}));
-  EXPECT_EQ(encoded(4), (std::vector<std::size_t>{1, 2, 3, 4}));
-  EXPECT_EQ(encoded(7), (std::vector<std::size_t>{0, 1, 2, 3, 4, 5, 7}));
+  // To encode so many of all is to be given those and no others.
+  const auto encodes = [&](std::uint64_t count, const std::vector<std::size_t>& expected) {
+    std::vector<Digest> some;
+    std::vector<float> their_costs;
+    for (std::size_t i : expected) some.push_back(negatives[i]), their_costs.push_back(costs[i]);
+    return encoding(negatives, costs, count) == encoding(some, their_costs, count);
+  };
+  EXPECT_TRUE(encodes(1, {4}));
+  EXPECT_TRUE(encodes(2, {1, 4}));
+  EXPECT_TRUE(encodes(4, {1, 2, 3, 4}));
+  EXPECT_TRUE(encodes(7, {0, 1, 2, 3, 4, 5, 7}));
+  EXPECT_FALSE(encodes(1, {1})) << "another choice gives another filter";
+  EXPECT_FALSE(encodes(4, {1, 2, 4, 5}));
 }
 
 TEST(Seesaw, IsACountingBloomFilterWhenNoNegativeIsWorthEncoding) {
@@ -335,18 +324,12 @@ TEST(AdaSeesaw, IgnoresANegativeThatCostsNothing) {
 
 // An index that a cell has no room for would be cut off, and the key that relies on it denied.
 TEST(AdaSeesaw, RefusesAFileOfMoreBackupFunctionsThanItsModulatorCanName) {
-  const auto keys = sample::numbers(0, 200);
-  const auto f = AnyFilter::build("ada-seesaw", {.keys = keys}, {{"bits_per_key", "28"}, {"backups", "2"}});
-  ASSERT_TRUE(f) << f.error().message;
-  std::vector<std::byte> bytes = f->save_bare();
-  std::uint32_t* backups = reinterpret_cast<std::uint32_t*>(bytes.data() + 8) + 3;  // k, extra, counter_bits, backups
-  ASSERT_EQ(*backups, 2u);
-  EXPECT_TRUE(AnyFilter::view_bare(bytes));
+  const auto keys = numbers(0, 200);
+  AdaSeesaw f = must_build<AdaSeesaw>({.keys = keys}, {.bits_per_key = 28, .backups = 2});
+  EXPECT_TRUE(f.validate());
   for (const std::uint32_t wrong : {1u, 3u, 130u, 256u}) {
-    *backups = wrong;
-    const auto read = AnyFilter::view_bare(bytes);
-    ASSERT_FALSE(read) << wrong;
-    EXPECT_NE(read.error().message.find("backup functions"), std::string::npos) << read.error().message;
+    ASSERT_EQ(sample::edit_field(f, "backups", [&](std::uint32_t& backups) { backups = wrong; }), 1);
+    EXPECT_TRUE(sample::refused(f.validate(), Errc::corrupt, {"ada-seesaw", "backup", std::to_string(wrong)})) << wrong;
   }
 }
 

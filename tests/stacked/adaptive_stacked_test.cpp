@@ -8,6 +8,7 @@
 namespace naysay {
 namespace {
 
+using sample::must_build;
 using sample::numbers;
 using Filter35 = AdaptiveStacked<Bloom>;
 static_assert(AdaptiveFilter<Filter35> && DynamicFilter<Filter35> && !ErasableFilter<Filter35>);
@@ -38,13 +39,6 @@ class Traffic {
   sample::Words random_;
 };
 
-Filter35 must_build(const Workload& w, const Filter35::Params& p = {}) {
-  auto f = Filter35::build(w, p);
-  EXPECT_TRUE(f) << f.error().message;
-  if (!f) std::abort();
-  return std::move(*f);
-}
-
 // False positives among `queries`; each is told if `tell`. Stops when the filter is full.
 std::uint64_t run(Filter35& f, Traffic& traffic, std::uint64_t queries, bool tell) {
   std::uint64_t hits = 0;
@@ -60,7 +54,7 @@ std::uint64_t run(Filter35& f, Traffic& traffic, std::uint64_t queries, bool tel
 TEST(AdaptiveStacked, LearnsColdFillsUpAndAnswersBetterWarm) {
   const auto keys = numbers(0, 20'000);
   Traffic traffic(1.0, 100'000);
-  Filter35 f = must_build({.keys = keys, .negatives = traffic.negatives(), .costs = traffic.costs()});
+  Filter35 f = must_build<Filter35>({.keys = keys, .negatives = traffic.negatives(), .costs = traffic.costs()});
   const double cold_rate = f.expected_fpr();
   EXPECT_FALSE(f.full());
   run(f, traffic, 2'000'000, true);
@@ -83,7 +77,7 @@ TEST(AdaptiveStacked, LearnsColdFillsUpAndAnswersBetterWarm) {
 TEST(AdaptiveStacked, KeysInsertedWhileColdSurviveTheSwitch) {
   const auto built = numbers(0, 10'000), later = numbers(20'000, 2000);
   Traffic traffic(0.75, 100'000);
-  Filter35 f = must_build({.keys = built, .capacity = 12'000});
+  Filter35 f = must_build<Filter35>({.keys = built, .capacity = 12'000});
   for (std::size_t i = 0; i < later.size(); ++i) {
     if (i % 100 == 0) run(f, traffic, 20'000, true);  // before, between and after what is told
     ASSERT_TRUE(f.insert(later[i]));
@@ -102,7 +96,7 @@ TEST(AdaptiveStacked, KeysInsertedWhileColdSurviveTheSwitch) {
 TEST(AdaptiveStacked, TakesTheKeysInParts) {
   const auto keys = numbers(0, 10'000);
   Traffic traffic(0.75, 100'000);
-  Filter35 f = must_build({.keys = keys});
+  Filter35 f = must_build<Filter35>({.keys = keys});
   run(f, traffic, 2'000'000, true);
   ASSERT_TRUE(f.warm(std::span(keys).first(4000), true));
   EXPECT_FALSE(f.warm());
@@ -116,7 +110,7 @@ TEST(AdaptiveStacked, TakesTheKeysInParts) {
 
 TEST(AdaptiveStacked, AdaptSaysTrueOnlyOfWhatIsRefusedFromThenOn) {
   const auto keys = numbers(0, 20'000);
-  Filter35 f = must_build({.keys = keys});
+  Filter35 f = must_build<Filter35>({.keys = keys});
   std::vector<Digest> refused;
   const auto tell = [&](std::uint64_t first) {
     for (const Digest& d : numbers(first, 100'000))
@@ -132,7 +126,7 @@ TEST(AdaptiveStacked, AdaptSaysTrueOnlyOfWhatIsRefusedFromThenOn) {
 
 TEST(AdaptiveStacked, AKeyThatWasARecentNegativeIsAKey) {
   const auto keys = numbers(0, 20'000);
-  Filter35 f = must_build({.keys = keys});
+  Filter35 f = must_build<Filter35>({.keys = keys});
   std::uint64_t tried = 0;
   for (const Digest& d : numbers(10'000'000, 20'000)) {
     if (!f.may_contain(d) || !f.adapt(d, 1)) continue;
@@ -147,8 +141,8 @@ TEST(AdaptiveStacked, AKeyThatWasARecentNegativeIsAKey) {
 TEST(AdaptiveStacked, IsOneLayerWhenNothingCanBeLearnt) {
   const auto keys = numbers(0, 10'000);
   Report report;
-  Filter35 f = must_build({.keys = keys, .stranger_share = 1, .report = &report});
-  EXPECT_EQ(report.lines[0].value, 1) << "layers";
+  Filter35 f = must_build<Filter35>({.keys = keys, .stranger_share = 1, .report = &report});
+  EXPECT_EQ(sample::must_say(report, "layers"), 1);
   EXPECT_FALSE(f.full());
   EXPECT_TRUE(f.warm(keys));
   EXPECT_FALSE(f.warm());
@@ -156,15 +150,12 @@ TEST(AdaptiveStacked, IsOneLayerWhenNothingCanBeLearnt) {
 }
 
 TEST(AdaptiveStacked, SaysWhatItsParametersMustBe) {
-  const auto message = [](const Filter35::Params& p) {
-    const auto f = Filter35::build({}, p);
-    return f ? std::string() : f.error().message;
+  const auto refuses = [](const Filter35::Params& p, const std::vector<std::string_view>& words) {
+    return sample::refused(Filter35::build({}, p), Errc::invalid_argument, words);
   };
-  EXPECT_EQ(message({.queries_per_key = 0}),
-            "adaptive_stacked: queries_per_key is 0; it must be more than 0 and at most 1e9");
-  EXPECT_EQ(message({.negatives_per_key = -1}),
-            "adaptive_stacked: negatives_per_key is -1; it must be more than 0 and at most 1e9");
-  EXPECT_EQ(message({.zipf = 5}), "adaptive_stacked: zipf is 5; it must be in [0, 4]");
+  EXPECT_TRUE(refuses({.queries_per_key = 0}, {"queries_per_key", "0", "1e9"}));
+  EXPECT_TRUE(refuses({.negatives_per_key = -1}, {"negatives_per_key", "-1", "1e9"}));
+  EXPECT_TRUE(refuses({.zipf = 5}, {"zipf", "5", "[0, 4]"}));
 }
 
 }  // namespace
