@@ -9,7 +9,7 @@
 namespace naysay {
 namespace {
 
-std::vector<float> zipf_costs(double exponent, std::size_t count) {  // in another order than by rank
+std::vector<float> shuffled_zipf_costs(double exponent, std::size_t count) {
   const auto sorted = sample::zipf_costs(exponent, count);
   std::vector<float> costs(count);
   for (std::size_t i = 0; i < count; ++i) costs[(i * 7919) % count] = sorted[i];
@@ -18,7 +18,7 @@ std::vector<float> zipf_costs(double exponent, std::size_t count) {  // in anoth
 
 TEST(CostCurve, AddsUpTheCostliest) {
   for (double exponent : {0.0, 0.5, 1.0, 2.0}) {
-    auto costs = zipf_costs(exponent, 50'000);
+    auto costs = shuffled_zipf_costs(exponent, 50'000);
     const CostCurve curve = CostCurve::of(costs, costs.size());
     std::sort(costs.rbegin(), costs.rend());
     const double total = std::accumulate(costs.begin(), costs.end(), 0.0);
@@ -34,7 +34,7 @@ TEST(CostCurve, AddsUpTheCostliest) {
 }
 
 TEST(CostCurve, IsTheSameForAnyNumberOfThreads) {
-  const auto costs = zipf_costs(0.9, 30'000);
+  const auto costs = shuffled_zipf_costs(0.9, 30'000);
   const CostCurve one = CostCurve::of(costs, costs.size(), 1), four = CostCurve::of(costs, costs.size(), 4);
   for (double x = 1; x < 30'000; x *= 1.3) EXPECT_EQ(one.weight(x), four.weight(x));
 }
@@ -42,7 +42,7 @@ TEST(CostCurve, IsTheSameForAnyNumberOfThreads) {
 TEST(CostCurve, CutsOffTheCostliestInAnyOrderAndSharesOutEqualCosts) {
   const auto digests = sample::numbers(0, 50'000);
   for (double exponent : {0.0, 0.5, 1.0}) {
-    const auto costs = zipf_costs(exponent, digests.size());
+    const auto costs = shuffled_zipf_costs(exponent, digests.size());
     const CostCurve curve = CostCurve::of(costs, costs.size());
     for (double x : {1.0, 100.0, 20'000.0, 50'000.0}) {
       const CostCurve::Cut cut = curve.cut(x);
@@ -68,7 +68,7 @@ TEST(CostCurve, KnowsNoNegativesAndWorthlessOnes) {
 
 TEST(CostCurve, GivesZipfWithoutItsCosts) {
   for (double exponent : {0.5, 0.75, 1.0, 1.3}) {
-    const auto costs = zipf_costs(exponent, 200'000);
+    const auto costs = shuffled_zipf_costs(exponent, 200'000);
     const CostCurve real = CostCurve::of(costs, costs.size()), formula = CostCurve::zipf(exponent, 200'000);
     EXPECT_EQ(formula.count(), 200'000);
     EXPECT_NEAR(formula.weight() / real.weight(), 1, 1e-5);

@@ -100,8 +100,7 @@ TEST(FilterConcepts, AFilterThatReadsBytesIsGivenThem) {
 TEST(FilterConcepts, ABudgetThatMakesNoSenseIsRefused) {
   for (const char* bits : {"0", "-3", "5000", "1e300"}) {
     const auto f = AnyFilter::build("bloom", {}, {{"bits_per_key", bits}});
-    ASSERT_FALSE(f) << bits;
-    EXPECT_NE(f.error().message.find("bloom: bits_per_key is"), std::string::npos) << f.error().message;
+    EXPECT_TRUE(sample::refused(f, Errc::invalid_argument, {"bloom", "bits_per_key", "4096"})) << bits;
   }
 }
 
@@ -117,8 +116,7 @@ TEST(FilterConcepts, CostsThatMakeNoSenseAreRefused) {
 
 TEST(FilterConcepts, AnUnknownFilterIsNamedBesideTheKnownOnes) {
   const auto f = AnyFilter::build("blom", {});
-  ASSERT_FALSE(f);
-  EXPECT_EQ(f.error().message.find("no filter 'blom'; there are bloom"), 0u) << f.error().message;
+  EXPECT_TRUE(sample::refused(f, Errc::invalid_argument, {"'blom'", "bloom"}));
 }
 
 TEST(AnyFilter, HoldsAFilterThatWasBuiltElsewhereAsBuildGivesIt) {

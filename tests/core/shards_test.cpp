@@ -11,7 +11,7 @@
 namespace naysay {
 namespace {
 
-TEST(Shards, EveryShardIsCalledOnceWithItsKeysInOrder) {
+TEST(Shards, EveryShardIsCalledOnceWithItsKeysInOrderOnAnyNumberOfThreads) {
   for (std::uint64_t shards : {1, 2, 7, 1000})
     for (unsigned threads : {1u, 4u})
       for (std::uint64_t n : {0, 1, 100, 5000}) {
@@ -28,7 +28,7 @@ TEST(Shards, EveryShardIsCalledOnceWithItsKeysInOrder) {
       }
 }
 
-TEST(Shards, GroupsGiveTheSameAsOnePass) {
+TEST(Shards, GroupsGiveTheSameAsOnePassOnTwoThreads) {
   // more keys than one group takes: several passes
   const std::uint64_t n = kGroupKeys + kGroupKeys / 2, shards = 50;
   std::vector<Digest> keys(n);
@@ -45,7 +45,7 @@ TEST(Shards, GroupsGiveTheSameAsOnePass) {
   EXPECT_EQ(total, n);
 }
 
-TEST(Shards, AKeySplitByLoKeepsEverythingThatTellsItFromOthersOfItsShard) {
+TEST(Shards, AKeySplitByLoOnTwoThreadsKeepsEverythingThatTellsItFromOthersOfItsShard) {
   const auto keys = sample::numbers(0, 20'000);
   for (std::uint64_t shards : {1, 3, 64}) {
     std::vector<std::uint64_t> sizes(shards, 0);
@@ -68,7 +68,7 @@ TEST(Shards, AKeySplitByLoKeepsEverythingThatTellsItFromOthersOfItsShard) {
   }
 }
 
-TEST(Shards, ParallelForVisitsEveryIndexOnce) {
+TEST(Shards, ParallelForVisitsEveryIndexOnceOnAnyNumberOfThreads) {
   for (unsigned threads : {0u, 1u, 2u, 8u}) {
     std::vector<std::atomic<int>> seen(1000);
     parallel_for(seen.size(), threads, [&](std::uint64_t i) { ++seen[i]; });

@@ -17,6 +17,8 @@
 namespace naysay {
 namespace {
 
+using sample::says;
+
 class Keys : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -158,22 +160,20 @@ TEST_F(Keys, OfSeveralMembersOrFramesAreReadToTheEnd) {
 
 TEST_F(Keys, OfCutOrDamagedPackedFilesAreRefusedWithTheName) {
   const std::string text = numbered(0, 20'000), gz = gzip(text), zst = zstd(text);
-  EXPECT_EQ(read_all(write("c.gz", gz.substr(0, gz.size() / 2))).error,
-            path("c.gz") + ": the gzip data ends too early; the file was cut off");
-  EXPECT_EQ(read_all(write("c.zst", zst.substr(0, zst.size() / 2))).error,
-            path("c.zst") + ": the zstd data ends too early; the file was cut off");
+  EXPECT_TRUE(says(read_all(write("c.gz", gz.substr(0, gz.size() / 2))).error, {path("c.gz"), "gzip", "cut off"}));
+  EXPECT_TRUE(says(read_all(write("c.zst", zst.substr(0, zst.size() / 2))).error, {path("c.zst"), "zstd", "cut off"}));
   for (std::size_t cut : {2u, 3u, 10u, 17u}) EXPECT_NE(read_all(write("c.gz", gz.substr(0, cut))).error, "") << cut;
   for (std::size_t cut : {4u, 5u, 6u, 17u}) EXPECT_NE(read_all(write("c.zst", zst.substr(0, cut))).error, "") << cut;
   std::string bad = gz;
   bad[gz.size() / 2] = static_cast<char>(bad[gz.size() / 2] ^ 0x55);
-  EXPECT_NE(read_all(write("d.gz", bad)).error.find("d.gz: damaged gzip data: "), std::string::npos);
+  EXPECT_TRUE(says(read_all(write("d.gz", bad)).error, {path("d.gz"), "damaged", "gzip"}));
   bad = zst;
   bad[4] = '\x7f';
-  EXPECT_NE(read_all(write("d.zst", bad)).error.find("d.zst: damaged zstd data: "), std::string::npos);
-  EXPECT_NE(read_all(write("e.gz", gz + "garbage")).error.find("e.gz: damaged gzip data: "), std::string::npos);
+  EXPECT_TRUE(says(read_all(write("d.zst", bad)).error, {path("d.zst"), "damaged", "zstd"}));
+  EXPECT_TRUE(says(read_all(write("e.gz", gz + "garbage")).error, {path("e.gz"), "damaged", "gzip"}));
 }
 
-TEST_F(Keys, ComeThroughPipesByteByByte) {
+TEST_F(Keys, ComeThroughPipesByteByByteFromAnotherThread) {
   const std::string text = numbered(0, 50), packed[] = {text, gzip(text), zstd(text)};
   for (const std::string& bytes : packed) {
     int ends[2];
@@ -191,9 +191,8 @@ TEST_F(Keys, ComeThroughPipesByteByByte) {
 }
 
 TEST_F(Keys, OfAMissingFileOrADirectoryAreRefusedWithTheName) {
-  EXPECT_EQ(read_all(path("missing")).error, path("missing") + ": cannot open: No such file or directory");
-  EXPECT_EQ(read_all(path(".")).error,
-            path(".") + ": is a directory; give a file of keys, or - for the standard input");
+  EXPECT_TRUE(says(read_all(path("missing")).error, {path("missing"), "No such file or directory"}));
+  EXPECT_TRUE(says(read_all(path(".")).error, {path("."), "directory", "standard input"}));
 }
 
 TEST_F(Keys, AreDigestedInTheirOrderDuplicatesIncluded) {
@@ -225,28 +224,26 @@ TEST_F(Keys, OfNegativesHaveCostsAndAMissingCostIsOne) {
 }
 
 TEST_F(Keys, WithBadCostsAreRefusedWithFileAndLine) {
-  const std::string number = "'; it must be a number of 0 or more",
-                    range = "'; it must be 0, or at least 1e-300 and at most 3.4e38";
   const struct {
-    std::string line, error;
-  } cases[] = {{"k\t-1", "cost is '-1" + number},
-               {"k\tnan", "cost is 'nan" + number},
-               {"k\t-nan", "cost is '-nan" + number},
-               {"k\tcheap", "cost is 'cheap" + number},
-               {"k\t1,5", "cost is '1,5" + number},
-               {"k\t1 ", "cost is '1 " + number},
-               {"k\t0x10", "cost is '0x10" + number},
-               {"k\tinf", "cost is 'inf" + range},
-               {"k\t1e39", "cost is '1e39" + range},
-               {"k\t1e999", "cost is '1e999" + range},
-               {"k\t1e-999", "cost is '1e-999" + range},
-               {"k\t1\t2", "there are two tabs; a line is key<TAB>cost"},
-               {"\t5", "the key is empty; a line is key<TAB>cost"}};
+    std::string line;
+    std::vector<std::string_view> words;
+  } cases[] = {{"k\t-1", {"cost", "'-1'", "0"}},
+               {"k\tnan", {"cost", "'nan'", "0"}},
+               {"k\t-nan", {"cost", "'-nan'", "0"}},
+               {"k\tcheap", {"cost", "'cheap'", "0"}},
+               {"k\t1,5", {"cost", "'1,5'", "0"}},
+               {"k\t1 ", {"cost", "'1 '", "0"}},
+               {"k\t0x10", {"cost", "'0x10'", "0"}},
+               {"k\tinf", {"cost", "'inf'", "1e-300", "3.4e38"}},
+               {"k\t1e39", {"cost", "'1e39'", "1e-300", "3.4e38"}},
+               {"k\t1e999", {"cost", "'1e999'", "1e-300", "3.4e38"}},
+               {"k\t1e-999", {"cost", "'1e-999'", "1e-300", "3.4e38"}},
+               {"k\t1\t2", {"two tabs", "key<TAB>cost"}},
+               {"\t5", {"key", "empty", "key<TAB>cost"}}};
   for (const auto& c : cases) {
     const auto n = read_negatives({write("n", "good\t1\n\n" + c.line + "\nlater\tbad\n")}, {});
-    ASSERT_FALSE(n) << c.line;
-    EXPECT_EQ(n.error().code, Errc::invalid_argument);
-    EXPECT_EQ(n.error().message, path("n") + ":3: " + c.error);
+    EXPECT_TRUE(sample::refused(n, Errc::invalid_argument, c.words)) << c.line;
+    EXPECT_TRUE(sample::refused(n, Errc::invalid_argument, {path("n") + ":3:"})) << c.line;
   }
 }
 
