@@ -10,6 +10,7 @@
 #include "parts/heap.hpp"
 #include "parts/measure.hpp"
 #include "parts/table.hpp"
+#include "says.hpp"
 
 namespace naysay::cli {
 namespace {
@@ -69,7 +70,7 @@ TEST(Compare, FailsWhenAFilterDeniesAKey) {
     refuse_false_negatives(rows);
     FAIL() << "three keys are denied";
   } catch (const Failure& e) {
-    EXPECT_EQ(e.message, "sharp denies 3 of the keys it was built from; no filter may deny any");
+    EXPECT_TRUE(sample::says(e.message, {"sharp", "denies", "3"}));
   }
 }
 

@@ -1,8 +1,6 @@
 // What takes seconds: the demo, and the memory of a large build.
 #include <sys/resource.h>
 
-#include <chrono>
-
 #include "naysay/any_filter.hpp"
 #include "tool.hpp"
 
@@ -11,10 +9,8 @@ namespace {
 
 using ToolSlow = Tool;
 
-TEST_F(ToolSlow, ShowsADemoInUnderAMinute) {
-  const auto start = std::chrono::steady_clock::now();
+TEST_F(ToolSlow, ShowsADemoThatComesToItsEndWithALineForEveryFilter) {
   const std::string text = must("naysay demo");
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::minutes(1));
   for (const FilterType& t : filter_types())
     EXPECT_NE(text.find("\n" + std::string(t.name) + " "), std::string::npos) << t.name;
   EXPECT_NE(text.find("\nUse "), std::string::npos);

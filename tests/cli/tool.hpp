@@ -11,6 +11,9 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "says.hpp"
 
 namespace naysay {
 
@@ -68,15 +71,26 @@ class Tool : public ::testing::Test {
     EXPECT_EQ(ran.exit_code, 0) << command << "\n" << ran.err;
     return ran.out;
   }
-  // For what must be refused: exit code 2, nothing on the standard output, and exactly this sentence.
-  void refuses(const std::string& command, const std::string& sentence) const {
-    const Ran ran = shell(command);
-    EXPECT_EQ(ran.exit_code, 2) << command;
-    EXPECT_EQ(ran.out, "") << command;
-    EXPECT_EQ(ran.err, "naysay: " + sentence + "\n") << command;
+  // For what must be refused: exit code 2, nothing on the standard output, and one line that has these words.
+  void refuses(const std::string& command, const std::vector<std::string_view>& words) const {
+    const std::string line = refusal_of(command);
+    EXPECT_TRUE(sample::says(line, words)) << command;
+    EXPECT_EQ(line.find('\n'), line.size() - 1) << command << "\n" << line;
+  }
+  // Exactly this sentence: for a few that show what all should look like.
+  void refuses_exactly(const std::string& command, const std::string& sentence) const {
+    EXPECT_EQ(refusal_of(command), "naysay: " + sentence + "\n") << command;
   }
 
  private:
+  std::string refusal_of(const std::string& command) const {
+    const Ran ran = shell(command);
+    EXPECT_EQ(ran.exit_code, 2) << command;
+    EXPECT_EQ(ran.out, "") << command;
+    EXPECT_EQ(ran.err.find("naysay: "), 0u) << command << "\n" << ran.err;
+    return ran.err;
+  }
+
   std::filesystem::path folder_;
 };
 

@@ -55,7 +55,7 @@ TEST_F(Tool, ListsEveryCommandInItsHelp) {
 }
 
 TEST_F(Tool, RefusesWhatItDoesNotKnow) {
-  refuses("naysay", "no command is given; see naysay --help, or begin with naysay demo");
+  refuses("naysay", {"--help", "naysay demo"});
   EXPECT_EQ(shell("naysay frobnicate").exit_code, 2);
   EXPECT_EQ(shell("naysay filters --frobnicate").exit_code, 2);
   EXPECT_EQ(shell("naysay build").exit_code, 2);
@@ -104,7 +104,7 @@ TEST_F(Tool, AbsorbsFalsePositivesOfAVariableHashFilterWithItsSlots) {
             std::to_string(said["not refused"].get<std::size_t>()) + "\n");
   EXPECT_EQ(must("naysay query set.nsy keys --count"), "3000\n");
   refuses("naysay update set.nsy --adapt false_positives",
-          "set.nsy: --adapt of variable-hash needs --slots, the file that naysay build --slots wrote");
+          {"set.nsy", "--adapt", "variable-hash", "naysay build --slots"});
 }
 
 TEST_F(Tool, WarmsAnAdaptiveStack) {
@@ -120,15 +120,12 @@ TEST_F(Tool, WarmsAnAdaptiveStack) {
 TEST_F(Tool, SaysWhatAFilterCannotDoAndLeavesItsFileAsItWas) {
   must("naysay generate urls --count 1000 -o keys && naysay generate urls --count 1000 --first 1000 -o more");
   must("naysay build --keys keys --filter ribbon --bits-per-key 10 -o still.nsy");
-  refuses("naysay update still.nsy", "nothing to do; give --erase, --insert, --adapt or --warm");
-  refuses("naysay update still.nsy --insert more",
-          "still.nsy: --insert is given, but ribbon takes no more keys; see naysay filters");
-  refuses("naysay update still.nsy --erase more",
-          "still.nsy: --erase is given, but ribbon lets no key go; see naysay filters");
-  refuses("naysay update still.nsy --adapt more",
-          "still.nsy: --adapt is given, but ribbon cannot be told of negatives after it was built; see naysay filters");
+  refuses("naysay update still.nsy", {"--erase", "--insert", "--adapt", "--warm"});
+  refuses("naysay update still.nsy --insert more", {"still.nsy", "--insert", "ribbon", "naysay filters"});
+  refuses("naysay update still.nsy --erase more", {"still.nsy", "--erase", "ribbon", "naysay filters"});
+  refuses("naysay update still.nsy --adapt more", {"still.nsy", "--adapt", "ribbon", "naysay filters"});
   refuses("naysay build --keys keys --filter ribbon --bits-per-key 10 --slots s -o x.nsy",
-          "--slots is given, but --filter is ribbon; only variable-hash has such a file");
+          {"--slots", "--filter", "ribbon", "variable-hash"});
   must("naysay build --keys keys --filter cuckoo --bits-per-key 10 -o full.nsy");
   const std::string before = read("full.nsy");
   const Ran ran = shell("naysay update full.nsy --insert more");
@@ -209,7 +206,7 @@ TEST_F(Tool, TakesKeysFromPipesPackedFilesNulsAndWindows) {
   EXPECT_EQ(must("naysay query -0 plain.nsy nul"), "apple\0banana\0"s);
 }
 
-TEST_F(Tool, GivesTheSameBytesForTheSameSeedAndOthersForAnother) {
+TEST_F(Tool, GivesTheSameBytesForTheSameSeedOnAnyNumberOfThreadsAndOthersForAnother) {
   must("naysay generate urls --count 500 -o keys");
   const std::string build = "naysay build --keys keys --filter bloom --bits-per-key 10 -o ";
   must(build + "a && " + build + "b --threads 2 && " + build + "c --seed 1");
@@ -238,18 +235,16 @@ TEST_F(Tool, UnderstandsEveryWayToSayABudget) {
 TEST_F(Tool, RefusesBudgetsThatMakeNoSense) {
   write("keys", "a\n");
   const std::string build = "naysay build --keys keys -o set.nsy ";
-  refuses(build, "no budget is given; give --bits-per-key, --bytes or --fpr");
-  refuses(build + "--bytes 10 --fpr 0.1", "2 budgets are given; give only one of --bits-per-key, --bytes or --fpr");
-  refuses(build + "--bits-per-key 0", "--bits-per-key is '0'; it must be a number of more than 0, such as 10");
-  refuses(build + "--bits-per-key ten", "--bits-per-key is 'ten'; it must be a number of more than 0, such as 10");
-  refuses(build + "--fpr 1", "--fpr is '1'; it must be a rate between 0 and 1, such as 0.001");
-  refuses(build + "--fpr nan", "--fpr is 'nan'; it must be a rate between 0 and 1, such as 0.001");
+  refuses(build, {"budget", "--bits-per-key", "--bytes", "--fpr"});
+  refuses(build + "--bytes 10 --fpr 0.1", {"2", "budgets", "--bits-per-key", "--bytes", "--fpr"});
+  refuses(build + "--bits-per-key 0", {"--bits-per-key", "'0'", "10"});
+  refuses_exactly(build + "--bits-per-key ten",
+                  "--bits-per-key is 'ten'; it must be a number of more than 0, such as 10");
+  refuses(build + "--fpr 1", {"--fpr", "'1'", "0.001"});
+  refuses(build + "--fpr nan", {"--fpr", "'nan'", "0.001"});
   for (const char* size : {"1.5M", "MB", "-1MB", "0", "1.5 TB", "1e30"})
-    refuses(build + "--bytes '" + size + "'",
-            "--bytes is '"s + size +
-                "'; it must be a number such as 1500000, 1.5MB (a million bytes each) "
-                "or 1.5MiB (2^20 bytes each)");
-  refuses(build + "--bits-per-key 9 --param bits_per_key=9", "--param cannot set bits_per_key; give --bits-per-key");
+    refuses(build + "--bytes '" + size + "'", {"--bytes", "'"s + size + "'", "1500000", "1.5MB", "1.5MiB"});
+  refuses(build + "--bits-per-key 9 --param bits_per_key=9", {"--param", "bits_per_key", "--bits-per-key"});
   EXPECT_FALSE(exists("set.nsy"));
 }
 
@@ -257,12 +252,12 @@ TEST_F(Tool, RefusesBadKeysAndNegatives) {
   write("keys", "a\n");
   write("bad", "x\t1\ny\t-3\n");
   const std::string end = " --filter bloom --bits-per-key 10 -o set.nsy";
-  refuses("naysay build --keys missing" + end, "missing: cannot open: No such file or directory");
-  refuses("naysay build --keys ." + end, ".: is a directory; give a file of keys, or - for the standard input");
-  refuses("naysay build --keys keys --negatives bad" + end, "bad:2: cost is '-3'; it must be a number of 0 or more");
-  refuses("printf 'x\\tnan\\n' | naysay build --keys keys --negatives -" + end,
-          "standard input:1: cost is 'nan'; it must be a number of 0 or more");
-  refuses("naysay build --keys - --negatives -" + end, "--keys and --negatives are both -; only one can be");
+  refuses_exactly("naysay build --keys missing" + end, "missing: cannot open: No such file or directory");
+  refuses("naysay build --keys ." + end, {".:", "directory", "standard input"});
+  refuses_exactly("naysay build --keys keys --negatives bad" + end,
+                  "bad:2: cost is '-3'; it must be a number of 0 or more");
+  refuses("printf 'x\\tnan\\n' | naysay build --keys keys --negatives -" + end, {"standard input:1", "cost", "'nan'"});
+  refuses("naysay build --keys - --negatives -" + end, {"--keys", "--negatives", "-", "one"});
   EXPECT_FALSE(exists("set.nsy"));
 }
 
@@ -277,19 +272,19 @@ TEST_F(Tool, BuildsAFilterOfNoKeys) {
 TEST_F(Tool, RefusesUnknownFiltersParametersAndHashes) {
   write("keys", "a\n");
   const std::string build = "naysay build --keys keys --bits-per-key 10 -o set.nsy ";
-  std::string names;
-  for (const FilterType& t : filter_types()) names += (names.empty() ? "" : ", ") + std::string(t.name);
-  refuses(build + "--filter blom", "no filter 'blom'; there are " + names);
-  refuses(build + "--filter bloom --param kk=3", "bloom: no parameter 'kk'; it takes bits_per_key, k");
-  refuses(build + "--filter bloom --param k=many", "bloom: k is 'many'; it must be a whole number of 0 or more");
-  refuses(build + "--filter bloom --param k", "--param is 'k'; it must be NAME=VALUE");
-  refuses(build + "--filter bloom --param k=65", "bloom: k is 65; it must be at most 64, or 0 for the best");
-  refuses(build + "--hash md5", "--hash is 'md5'; it must be xxh3 or siphash");
-  refuses(build + "--hash-key 00", "--hash-key is given, but xxh3 takes none; give --hash siphash too");
-  refuses(build + "--hash siphash --hash-key 00", "--hash-key is '00'; it must be 32 hexadecimal digits");
+  std::vector<std::string_view> names = {"'blom'"};
+  for (const FilterType& t : filter_types()) names.push_back(t.name);
+  refuses(build + "--filter blom", names);
+  refuses(build + "--filter bloom --param kk=3", {"bloom", "'kk'", "bits_per_key", "k"});
+  refuses(build + "--filter bloom --param k=many", {"bloom", "k", "'many'", "0"});
+  refuses(build + "--filter bloom --param k", {"--param", "'k'", "NAME=VALUE"});
+  refuses(build + "--filter bloom --param k=65", {"bloom", "k", "65", "64", "0"});
+  refuses(build + "--hash md5", {"--hash", "'md5'", "xxh3", "siphash"});
+  refuses(build + "--hash-key 00", {"--hash-key", "xxh3", "--hash siphash"});
+  refuses(build + "--hash siphash --hash-key 00", {"--hash-key", "'00'", "32"});
   refuses(build + "--hash siphash --hash-key 0011223344556677889900112233445g",
-          "--hash-key is '0011223344556677889900112233445g'; it must be 32 hexadecimal digits");
-  refuses(build + "--stranger-share 2", "--stranger-share is 2; it must be between 0 and 1");
+          {"--hash-key", "'0011223344556677889900112233445g'", "32"});
+  refuses(build + "--stranger-share 2", {"--stranger-share", "2", "0", "1"});
   EXPECT_FALSE(exists("set.nsy"));
 }
 
@@ -297,12 +292,10 @@ TEST_F(Tool, SaysWhenNegativesOrRoomAreOfNoUse) {
   write("keys", "a\n");
   write("negatives", "b\t2\n");
   const std::string build = "naysay build --keys keys --bits-per-key 16 -o set.nsy --filter ";
-  EXPECT_EQ(shell(build + "bloom --negatives negatives").err, "naysay: bloom makes no use of known negatives\n");
+  EXPECT_TRUE(sample::says(shell(build + "bloom --negatives negatives").err, {"bloom", "known negatives"}));
   for (const FilterType& t : filter_types()) {
     const std::string name(t.name);
-    if (!t.dynamic)
-      refuses(build + name + " --capacity 9",
-              "--capacity is given, but " + name + " is static; it can never take more keys");
+    if (!t.dynamic) refuses(build + name + " --capacity 9", {"--capacity", name, "static"});
   }
 }
 
@@ -317,10 +310,10 @@ TEST_F(Tool, PassesParametersOn) {
 TEST_F(Tool, WritesItsFileWholeOrNotAtAll) {
   write("keys", "a\n");
   const std::string build = "naysay build --keys keys --filter bloom --bits-per-key 10 -o ";
-  refuses(build + "missing/set.nsy", "missing/set.nsy: cannot write into folder 'missing': No such file or directory");
-  refuses(build + ".", ".: is a directory; give the name of a file");
+  refuses(build + "missing/set.nsy", {"missing/set.nsy", "'missing'", "No such file or directory"});
+  refuses(build + ".", {".:", "directory"});
   must("mkfifo device");  // in the test's own folder: a rename over a real one would harm the machine
-  refuses(build + "device", "device: is not a regular file; give the name of one");
+  refuses(build + "device", {"device", "regular file"});
   std::filesystem::remove(path("device"));
   if (::geteuid() == 0) {  // root may write into any folder, except where the system has none of its own
     const Ran ran = shell(build + "/proc/set.nsy");
@@ -329,7 +322,7 @@ TEST_F(Tool, WritesItsFileWholeOrNotAtAll) {
   } else {
     std::filesystem::create_directory(path("locked"));
     std::filesystem::permissions(path("locked"), std::filesystem::perms(0555));
-    refuses(build + "locked/set.nsy", "locked/set.nsy: cannot write into folder 'locked': Permission denied");
+    refuses(build + "locked/set.nsy", {"locked/set.nsy", "'locked'", "Permission denied"});
     std::filesystem::remove(path("locked"));
   }
   // A build that fails leaves the old file as it was, and no other.
@@ -399,14 +392,11 @@ TEST_F(Tool, BuildsTheSameBytesWithinATightMemory) {
   const Ran automatic = shell("naysay build --keys keys --negatives costly --bits-per-key 8 -o set.nsy" + tight);
   EXPECT_NE(automatic.err.find("naysay: auto takes taught-ribbon: "), std::string::npos) << automatic.err;
   refuses("naysay build --filter habf --keys keys --negatives costly --bits-per-key 8 -o set.nsy --memory 1MB",
-          "habf: it holds all known negatives in memory, and more than 13043 of them beside 20000 keys do not fit into "
-          "1.00 MB; raise --memory, or take --filter taught-ribbon");
+          {"habf", "20000", "1.00 MB", "--memory", "--filter taught-ribbon"});
   refuses("naysay build --keys keys --negatives costly --bits-per-key 8 -o set.nsy --memory 1MB --temp missing",
-          "missing: cannot make a temporary file for known negatives: No such file or directory; name another folder "
-          "with --temp");
+          {"missing", "temporary file", "No such file or directory", "--temp"});
   refuses("naysay build --keys keys --bits-per-key 8 -o set.nsy --memory lots",
-          "--memory is 'lots'; it must be a number such as 1500000, 1.5MB (a million bytes each) or 1.5MiB (2^20 bytes "
-          "each)");
+          {"--memory", "'lots'", "1500000", "1.5MB", "1.5MiB"});
 }
 
 TEST_F(Tool, IsQuietOnTheStandardErrorUnlessItIsATerminal) {
@@ -447,16 +437,14 @@ TEST_F(Tool, RefusesFilesThatAreCutFlippedOrSomethingElse) {
   write("flipped.nsy", flipped);
   write("empty.nsy", "");
   for (const char* command : {"inspect", "verify", "query"}) {
-    const auto says = [&](const std::string& file, const std::string& sentence) {
-      refuses("naysay "s + command + " " + file, file + ": " + sentence);
-    };
-    says("cut.nsy", "the header says " + std::to_string(whole.size()) + " bytes; the file has " +
-                        std::to_string(whole.size() / 2));
-    says("flipped.nsy", "the checksum does not match; the file was changed or damaged after it was written");
-    says("empty.nsy", "not a naysay file; it must begin with 'naysay'");
-    says("keys", "not a naysay file; it must begin with 'naysay'");
-    says("missing.nsy", "cannot open: No such file or directory");
-    says(".", "not a regular file");
+    const std::string run = "naysay "s + command + " ";
+    refuses(run + "cut.nsy", {"cut.nsy:", std::to_string(whole.size()), std::to_string(whole.size() / 2)});
+    refuses_exactly(run + "flipped.nsy",
+                    "flipped.nsy: the checksum does not match; the file was changed or damaged after it was written");
+    refuses(run + "empty.nsy", {"empty.nsy:", "not a naysay file"});
+    refuses(run + "keys", {"keys:", "not a naysay file"});
+    refuses(run + "missing.nsy", {"missing.nsy:", "No such file or directory"});
+    refuses(run + ".", {".:", "regular file"});
   }
 }
 
@@ -508,16 +496,15 @@ TEST_F(Tool, GeneratesWhatItIsAskedFor) {
   }
   EXPECT_EQ(keys.size(), 100u);
   EXPECT_NEAR(sum, 100, 0.01);
-  refuses("naysay generate words --count 1", "no keys of kind 'words'; there are ycsb, urls, integers");
-  refuses("naysay generate urls --count 1 --zipf -1", "--zipf is -1; it must be a number of 0 or more");
-  refuses("naysay generate urls --count 1 -o missing/f",
-          "missing/f: cannot write into folder 'missing': No such file or directory");
+  refuses("naysay generate words --count 1", {"'words'", "ycsb", "urls", "integers"});
+  refuses("naysay generate urls --count 1 --zipf -1", {"--zipf", "-1", "0"});
+  refuses("naysay generate urls --count 1 -o missing/f", {"missing/f", "'missing'", "No such file or directory"});
 }
 
 TEST_F(Tool, SaysWhenTheOutputIsFull) {
   const Ran ran = shell("naysay generate urls --count 10 >/dev/full");
   EXPECT_EQ(ran.exit_code, 2);
-  EXPECT_EQ(ran.err, "naysay: standard output: cannot write: No space left on device\n");
+  EXPECT_TRUE(sample::says(ran.err, {"standard output", "No space left on device"}));
   EXPECT_EQ(shell("naysay filters >/dev/full").exit_code, 2);
 }
 
@@ -587,7 +574,7 @@ TEST_F(Tool, ComparesAtSeveralBudgetsAndSaysWhereTheNextBetterOneBegins) {
   EXPECT_EQ(j["sweep"][2]["bits_per_key"], 16);
   EXPECT_EQ(j["sweep"][2]["rows"].size(), 2u);
   EXPECT_NE(must(compare + "--sweep 4,8").find("From 8.00 bits a key on quotient is the best"), std::string::npos);
-  refuses(compare + "--sweep 4,-1", "--sweep has -1 bits a key; each must be above 0 and at most 1000");
+  refuses(compare + "--sweep 4,-1", {"--sweep", "-1", "0", "1000"});
 }
 
 TEST_F(Tool, ComparesEveryFilterAndShowsWhyOneHasNoNumbers) {
@@ -610,8 +597,7 @@ TEST_F(Tool, ComparesEveryFilterAndShowsWhyOneHasNoNumbers) {
   }
   const Ran ran = shell("naysay compare --keys keys --negatives negatives --bits-per-key 5000");
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
-  EXPECT_NE(ran.out.find("bloom: bits_per_key is 5000; it must be more than 0 and at most 4096"), std::string::npos)
-      << ran.out;
+  EXPECT_TRUE(sample::says(ran.out, {"bloom: bits_per_key", "5000", "4096"}));
 }
 
 TEST_F(Tool, RefusesToCompareNothing) {
@@ -619,13 +605,13 @@ TEST_F(Tool, RefusesToCompareNothing) {
   write("empty", "\n");
   write("bad", "x\tcheap\n");
   const std::string compare = "naysay compare --bits-per-key 12 ";
-  refuses(compare + "--keys empty --negatives keys", "empty: there are no keys; give at least one");
-  refuses(compare + "--keys keys --negatives empty", "empty: there are no negatives; give at least one");
-  refuses(compare + "--keys keys --negatives bad", "bad:1: cost is 'cheap'; it must be a number of 0 or more");
-  refuses(compare + "--keys - --negatives -", "more than one input is -; only one can be");
+  refuses(compare + "--keys empty --negatives keys", {"empty:", "no keys"});
+  refuses(compare + "--keys keys --negatives empty", {"empty:", "no negatives"});
+  refuses(compare + "--keys keys --negatives bad", {"bad:1", "cost", "'cheap'"});
+  refuses(compare + "--keys - --negatives -", {"-", "one"});
   refuses(compare + "--keys keys --negatives keys --json missing/j",
-          "missing/j: cannot write into folder 'missing': No such file or directory");
-  refuses("naysay compare --keys keys --negatives keys", "no budget is given; give --bits-per-key or --bytes");
+          {"missing/j", "'missing'", "No such file or directory"});
+  refuses("naysay compare --keys keys --negatives keys", {"budget", "--bits-per-key", "--bytes"});
   EXPECT_EQ(shell(compare + "--keys keys --negatives keys --filters bloom,blom").exit_code, 2);
 }
 
