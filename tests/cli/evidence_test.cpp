@@ -6,8 +6,8 @@
 #include "experiments/figures.hpp"
 #include "experiments/kinds/kinds.hpp"
 #include "experiments/results.hpp"
-#include "parts/failure.hpp"
 #include "naysay/any_filter.hpp"
+#include "parts/failure.hpp"
 #include "parts/page.hpp"
 #include "tool.hpp"
 

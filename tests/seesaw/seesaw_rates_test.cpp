@@ -180,7 +180,8 @@ TEST(SeesawTheory, NeverPlansWorseThanACountingBloomFilterAtAnyFillFromATenth) {
       for (double strangers : {0.0, 0.01, 0.2, 1.0}) {
         const auto costs = sample::zipf_costs(skew, 20'000);
         const auto curve = seesaw::cost_curve(costs, costs.size());
-        const seesaw::SeesawProblem q{.bits = bits * 20'000, .keys = 20'000, .curve = curve, .stranger_share = strangers};
+        const seesaw::SeesawProblem q{
+            .bits = bits * 20'000, .keys = 20'000, .curve = curve, .stranger_share = strangers};
         const seesaw::SeesawPlan plan = seesaw::plan(q);
         const unsigned k = bloom::best_k(bits / 4);
         if (plan.shape.negatives == 0) {
