@@ -40,21 +40,15 @@ Row row(const FilterType& t, double fpr, double wfpr, double batch_ns) {
 
 TEST(Advice, NamesTheFilterThatCostsLeastTheBestThatGrowsAndTheQuickest) {
   const std::vector<Row> rows = {row(kBloom, 0.01, 0.01, 20), row(kSharp, 0.02, 0, 30), row(kSwift, 0.05, 0.005, 4)};
-  EXPECT_EQ(
-      advise(rows, 0.01),
-      "Use sharp: at 10.0 bits a key it accepts 0 % of the known negatives by cost and 2.00 % of strangers, where "
-      "bloom accepts 1.00 % of the known negatives by cost and 1.00 % of strangers. If keys will be added later use "
-      "swift, which accepts 0.500 % of the known negatives by cost and 5.00 % of strangers; the quickest to ask is "
-      "swift (4.00 ns a query in batches, sharp takes 30.0).");
+  EXPECT_TRUE(
+      sample::says(advise(rows, 0.01), {"Use sharp", "10.0", "0 %", "2.00 %", "bloom accepts 1.00 %", "later use swift",
+                                        "0.500 %", "5.00 %", "swift (4.00 ns", "sharp takes 30.0"}));
   EXPECT_EQ(advise(rows, 1).find("Use bloom: "), 0u) << "if all that is asked are strangers";
 }
 
 TEST(Advice, WorksWithOneFilterWithNoneAndWithoutStrangers) {
-  EXPECT_EQ(advise({row(kSharp, kNone, 0.5, 3)}, 0.01),
-            "Use sharp: at 10.0 bits a key it accepts 50.0 % of the known negatives by cost, and no other filter of "
-            "this table "
-            "does better. No filter of this table can take more keys later; none is quicker to ask (3.00 ns a query in "
-            "batches).");
+  EXPECT_TRUE(sample::says(advise({row(kSharp, kNone, 0.5, 3)}, 0.01),
+                           {"Use sharp", "10.0", "50.0 %", "no other filter", "No filter", "3.00 ns"}));
   Row failed;
   failed.filter = &kSharp;
   failed.problem = "sharp: it does not fit";
