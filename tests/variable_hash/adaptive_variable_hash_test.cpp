@@ -152,27 +152,30 @@ TEST_F(AdaptiveVariableHashTest, LosesNothingThatWasWrittenWhenItIsKilled) {
 
 // Runs body() in a process of its own and kills that at its stop number `stops`, counted from 0: it stops before and
 // after every system call. What a folder shows changes only in system calls, so that all these kills together are kills
-// at every moment.
+// at every moment. A run may have a call more or less than another, where the heap needs one.
 constexpr int kUntraceable = 77;  // an exit code
-enum class Fate { killed, ended, untraceable };
+enum class Fate { killed, ended, failed, untraceable };
 template <class Body>
 Fate kill_at_stop(std::uint64_t stops, Body body) {
   const pid_t child = ::fork();
-  if (child < 0) return Fate::untraceable;
+  if (child < 0) return Fate::failed;
   if (child == 0) {
     if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) ::_exit(kUntraceable);
     ::raise(SIGSTOP);
     ::_exit(body() ? 0 : 1);
   }
   int status = 0;
+  bool traced = true, crashed = false;
   ::waitpid(child, &status, 0);  // for its own SIGSTOP
   for (std::uint64_t stop = 0; WIFSTOPPED(status); ++stop) {
-    if (stop == stops || ::ptrace(PTRACE_SYSCALL, child, nullptr, nullptr) != 0) ::kill(child, SIGKILL);
+    crashed = stop > 0 && WSTOPSIG(status) != SIGTRAP;
+    if (stop == stops || crashed || !(traced = ::ptrace(PTRACE_SYSCALL, child, nullptr, nullptr) == 0))
+      ::kill(child, SIGKILL);
     ::waitpid(child, &status, 0);
   }
-  if (WIFSIGNALED(status)) return WTERMSIG(status) == SIGKILL ? Fate::killed : Fate::untraceable;
-  EXPECT_TRUE(WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == kUntraceable);
-  return WEXITSTATUS(status) == kUntraceable ? Fate::untraceable : Fate::ended;
+  if (!traced || (WIFEXITED(status) && WEXITSTATUS(status) == kUntraceable)) return Fate::untraceable;
+  if (WIFSIGNALED(status)) return crashed ? Fate::failed : Fate::killed;
+  return WEXITSTATUS(status) == 0 ? Fate::ended : Fate::failed;
 }
 
 TEST_F(AdaptiveVariableHashTest, AppearsWholeOrNotAtAllWhereverItsMakerIsKilled) {
@@ -198,9 +201,9 @@ TEST_F(AdaptiveVariableHashTest, AppearsWholeOrNotAtAllWhereverItsMakerIsKilled)
     }
     std::filesystem::remove_all(folder);
     if (fate == Fate::untraceable) GTEST_SKIP() << "this machine does not let a process trace the one it started";
-    EXPECT_TRUE(there || appeared == 0) << "it was there, and a later kill took it away";
+    ASSERT_NE(fate, Fate::failed) << "at stop " << missing + appeared;
     (there ? appeared : missing) += 1;
-    ASSERT_LT(missing + appeared, 10'000u) << "the maker does not come to its end";
+    ASSERT_LT(missing + appeared, 1000u) << "the maker does not come to its end";
   }
   EXPECT_GT(missing, 5u) << "killed before its name was there";
   EXPECT_GT(appeared, 1u) << "killed after it, and not killed at all";
