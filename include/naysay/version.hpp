@@ -16,6 +16,6 @@
 
 namespace naysay {
 
-inline constexpr std::string_view kVersion = NAYSAY_VERSION;
+inline constexpr std::string_view kLibraryVersion = NAYSAY_VERSION;
 
 }  // namespace naysay

@@ -9,10 +9,10 @@
 
 namespace {
 
-TEST(Version, IsTheOneThatCMakeKnows) { EXPECT_EQ(naysay::kVersion, NAYSAY_CMAKE_VERSION); }
+TEST(Version, IsTheOneThatCMakeKnows) { EXPECT_EQ(naysay::kLibraryVersion, NAYSAY_CMAKE_VERSION); }
 
 TEST(Version, IsMadeOfItsThreeNumbers) {
-  EXPECT_EQ(naysay::kVersion, std::to_string(NAYSAY_VERSION_MAJOR) + "." + std::to_string(NAYSAY_VERSION_MINOR) + "." +
+  EXPECT_EQ(naysay::kLibraryVersion, std::to_string(NAYSAY_VERSION_MAJOR) + "." + std::to_string(NAYSAY_VERSION_MINOR) + "." +
                                   std::to_string(NAYSAY_VERSION_PATCH));
 }
 
@@ -22,7 +22,7 @@ TEST(Version, HasTheFirstEntryOfTheChangelog) {
   while (std::getline(in, line) && !line.starts_with("## ")) {
   }
   ASSERT_TRUE(line.starts_with("## ")) << "CHANGELOG.md has no entry";
-  EXPECT_TRUE(line.starts_with("## " + std::string(naysay::kVersion))) << line;
+  EXPECT_TRUE(line.starts_with("## " + std::string(naysay::kLibraryVersion))) << line;
 }
 
 }  // namespace
