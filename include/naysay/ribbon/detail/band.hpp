@@ -157,7 +157,7 @@ class Band {
   // Requires words_for_bits(phase + slots()) * stride words at out, of which plane j takes the word j - first.
   void solve(unsigned first, unsigned count, unsigned phase, unsigned stride, std::uint64_t* out) const noexcept {
     for (unsigned done = 0; done < count;) {
-      const unsigned left = count - done;
+      [[maybe_unused]] const unsigned left = count - done;
 #if NAYSAY_X86
       if (simd() == Simd::avx512 && left > 1) {
         const unsigned now = left < 8 ? left : 8;
