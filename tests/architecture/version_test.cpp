@@ -12,8 +12,8 @@ namespace {
 TEST(Version, IsTheOneThatCMakeKnows) { EXPECT_EQ(naysay::kLibraryVersion, NAYSAY_CMAKE_VERSION); }
 
 TEST(Version, IsMadeOfItsThreeNumbers) {
-  EXPECT_EQ(naysay::kLibraryVersion, std::to_string(NAYSAY_VERSION_MAJOR) + "." + std::to_string(NAYSAY_VERSION_MINOR) + "." +
-                                  std::to_string(NAYSAY_VERSION_PATCH));
+  EXPECT_EQ(naysay::kLibraryVersion, std::to_string(NAYSAY_VERSION_MAJOR) + "." + std::to_string(NAYSAY_VERSION_MINOR) +
+                                         "." + std::to_string(NAYSAY_VERSION_PATCH));
 }
 
 TEST(Version, HasTheFirstEntryOfTheChangelog) {

@@ -83,19 +83,21 @@ class NAYSAY_EXPORT LineReader {
   std::vector<Line> batch_;
 };
 
-NAYSAY_EXPORT Result<GrowingArray<Digest>> read_keys(const KeyFile& file, const Hasher& hasher, const Progress& progress = {});
+NAYSAY_EXPORT Result<GrowingArray<Digest>> read_keys(const KeyFile& file, const Hasher& hasher,
+                                                     const Progress& progress = {});
 
 struct Negatives {
   GrowingArray<Digest> digests;
   GrowingArray<float> costs;  // one each
 };
 
-NAYSAY_EXPORT Result<Negatives> read_negatives(const KeyFile& file, const Hasher& hasher, const Progress& progress = {});
+NAYSAY_EXPORT Result<Negatives> read_negatives(const KeyFile& file, const Hasher& hasher,
+                                               const Progress& progress = {});
 
 // Calls take for one negative after the other, and holds none. Stops at the first error of take.
 using TakeNegative = std::function<Result<Ok>(Digest negative, float cost)>;
 NAYSAY_EXPORT Result<Ok> for_each_negative(const KeyFile& file, const Hasher& hasher, const Progress& progress,
-                             const TakeNegative& take);
+                                           const TakeNegative& take);
 
 // A line of a file of negatives, taken apart. The message of an error does not name the file.
 struct CostedKey {
