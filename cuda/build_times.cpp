@@ -55,15 +55,15 @@ void table(std::uint64_t n, const std::vector<Digest>& strangers) {
                                    .bucket_bits = spread_bits};
       double gpu = 0, again = 0, core = 0;
       const VariableHash f =
-          timed([&] { return cuda::build_variable_hash({.keys = keys, .threads = threads}, p); }, gpu);
+          timed([&] { return cuda::build_variable_hash({.keys = keys}, p, {.threads = threads}); }, gpu);
       for (int i = 0; i < 4; ++i) {
-        (void)timed([&] { return cuda::build_variable_hash({.keys = keys, .threads = threads}, p); }, again);
+        (void)timed([&] { return cuda::build_variable_hash({.keys = keys}, p, {.threads = threads}); }, again);
         gpu = std::min(gpu, again);
       }
       const auto part = std::span(keys).first(spread_bits > 12 ? std::min(n, kCoreKeys) : n);
       const VariableHash on_core = timed([&] { return VariableHash::build({.keys = part}, p); }, core);
       const VariableHash on_gpu =
-          timed([&] { return cuda::build_variable_hash({.keys = part, .threads = threads}, p); }, again);
+          timed([&] { return cuda::build_variable_hash({.keys = part}, p, {.threads = threads}); }, again);
       core *= static_cast<double>(n) / static_cast<double>(part.size());
       std::vector<std::uint8_t> answers(strangers.size());
       f.may_contain(strangers, answers.data());

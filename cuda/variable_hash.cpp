@@ -2,15 +2,16 @@
 
 namespace naysay::cuda {
 
-Result<VariableHash> build_variable_hash(const Workload& w, const VariableHash::Params& p, const Device& device) {
+Result<VariableHash> build_variable_hash(const Workload& w, const VariableHash::Params& p, const BuildOptions& o,
+                                         const Device& device) {
   const auto shape = VariableHash::plan(w.keys.size(), p);
   if (!shape) return shape.error();
   if (device.count() > 0) {
-    VariableHash f(*shape, w.seed);
+    VariableHash f(*shape, o.seed);
     DeviceJob job{.keys = w.keys.data(),
                   .key_count = w.keys.size(),
                   .seed = f.seed(),
-                  .threads = w.threads,
+                  .threads = o.threads,
                   .regions = shape->regions,
                   .function_bits = shape->function_bits,
                   .k = shape->functions / shape->slots(),
@@ -23,16 +24,16 @@ Result<VariableHash> build_variable_hash(const Workload& w, const VariableHash::
       job.tries_log[level] = shape->tries_log[level];
       job.spread[level] = f.mutable_spread(level).data();
     }
-    w.tell("variable-hash: on the gpu", 0, 1);
+    o.tell("variable-hash: on the gpu", 0, 1);
     if (device.run(job) == Answer::done) {
-      w.say("built on the gpu", 1);
-      if (!job.search) return VariableHash::search(w, *shape, std::move(f), VariableHash::Spreads::given);
-      f.say(w, 0);
+      o.say("built on the gpu", 1);
+      if (!job.search) return VariableHash::search(w, o, *shape, std::move(f), VariableHash::Spreads::given);
+      f.say(w, o, 0);
       return f;
     }
   }
-  w.say("built on the gpu", 0);
-  return VariableHash::build(w, p);
+  o.say("built on the gpu", 0);
+  return VariableHash::build(w, p, o);
 }
 
 }  // namespace naysay::cuda

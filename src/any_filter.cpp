@@ -69,7 +69,7 @@ Result<Ok> check_workload(std::string_view who, const Workload& w) {
 }  // namespace
 
 Result<AnyFilter> AnyFilter::build(std::string_view filter, const Workload& workload, std::span<const Param> params,
-                                   const Hasher& hasher) {
+                                   const BuildOptions& options) {
   const FilterType* type = find_filter(filter);
   if (!type) return unknown_filter(filter);
   if (auto ok = check_workload(filter, workload); !ok) return ok.error();
@@ -78,12 +78,12 @@ Result<AnyFilter> AnyFilter::build(std::string_view filter, const Workload& work
         Errc::invalid_argument,
         std::string(filter) +
             ": it holds all known negatives in memory; a filter that reads them piece by piece is taught-ribbon"};
-  auto model = type->build(type->name, workload, params);
+  auto model = type->build(type->name, workload, params, options);
   if (!model) return std::move(model).error();
   AnyFilter f;
   f.type_ = type;
   f.model_ = std::move(*model);
-  f.hasher_ = hasher;
+  f.hasher_ = options.hasher;
   f.keys_ = workload.keys.size();
   return f;
 }

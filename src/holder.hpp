@@ -89,14 +89,15 @@ constexpr FilterType entry(std::string_view name, std::uint32_t id) {
     Params params;
     return params_from_text(who, texts, params);
   };
-  t.build = [](std::string_view who, const Workload& w, std::span<const Param> texts) -> Made {
+  t.build = [](std::string_view who, const Workload& w, std::span<const Param> texts,
+               const BuildOptions& o) -> Made {
     Params params;
     if (auto ok = params_from_text(who, texts, params); !ok) return ok.error();
     if (!(params.bits_per_key > 0 && params.bits_per_key <= kMaxBitsPerKey))
       return Error{Errc::invalid_argument, std::string(who) + ": bits_per_key is " +
                                                to_text(double{params.bits_per_key}) +
                                                "; it must be more than 0 and at most " + to_text(kMaxBitsPerKey)};
-    auto filter = F::build(w, params);
+    auto filter = F::build(w, params, o);
     if (!filter) return std::move(filter).error();
     return Made(std::make_unique<Holder<F>>(std::move(*filter), params));
   };

@@ -69,7 +69,8 @@ struct FilterType {
   Result<Ok> (*check_params)(std::string_view who, std::span<const Param>);  // would build() understand them?
   double (*bits_per_key)(double fpr);                                        // null unless tunable
   std::vector<Param> (*params_for)(double fpr);                              // null unless tunable
-  Result<std::unique_ptr<erased::Model>> (*build)(std::string_view who, const Workload&, std::span<const Param>);
+  Result<std::unique_ptr<erased::Model>> (*build)(std::string_view who, const Workload&, std::span<const Param>,
+                                                  const BuildOptions&);
   // Reads what write_params (if with_params) and write_fields wrote, and validates it.
   Result<std::unique_ptr<erased::Model>> (*read)(FieldReader& from, bool with_params);
 };
@@ -86,10 +87,10 @@ class NAYSAY_EXPORT AnyFilter {
   // Requires that the workload's digests were made by `hasher`, which is recorded. The first overload takes texts
   // such as {"bits_per_key", "12"}; what is not named has its default.
   static Result<AnyFilter> build(std::string_view filter, const Workload& workload, std::span<const Param> params,
-                                 const Hasher& hasher = {});
+                                 const BuildOptions& options = {});
   static Result<AnyFilter> build(std::string_view filter, const Workload& workload,
-                                 std::initializer_list<Param> params = {}, const Hasher& hasher = {}) {
-    return build(filter, workload, std::span<const Param>(params.begin(), params.size()), hasher);
+                                 std::initializer_list<Param> params = {}, const BuildOptions& options = {}) {
+    return build(filter, workload, std::span<const Param>(params.begin(), params.size()), options);
   }
 
   // A filter that was built elsewhere, such as on a GPU, from so many keys: as build() gives it.

@@ -54,15 +54,15 @@ class BlockedBloom {
   static double bits_per_key(double fpr) { return bloom::split_block_bits_per_key(fpr, kBlockBits); }
   static Params params_for(double fpr) { return {.bits_per_key = bits_per_key(fpr)}; }
 
-  static Result<BlockedBloom> build(const Workload& w, const Params& p) {
+  static Result<BlockedBloom> build(const Workload& w, const Params& p, const BuildOptions& o = {}) {
     if (p.k != 0 && !is_k(p.k))
       return Error{Errc::invalid_argument,
                    "blocked-bloom: k is " + std::to_string(p.k) + "; it must be 4, 8 or 16, or 0 for the best"};
     BlockedBloom f;
     f.k_ = p.k != 0 ? p.k : bloom::split_block_best_k(p.bits_per_key, kBlockBits);
-    f.words_ = Array<std::uint64_t>(divide_up(budget_bits(p.bits_per_key, w.room()), kBlockBits) * kWords);
+    f.words_ = Array<std::uint64_t>(divide_up(budget_bits(p.bits_per_key, o.room(w)), kBlockBits) * kWords);
     for (std::size_t i = 0; i < w.keys.size(); i += kTellEvery) {
-      w.tell("blocked-bloom: setting bits", i, w.keys.size());
+      o.tell("blocked-bloom: setting bits", i, w.keys.size());
       f.insert(w.keys.subspan(i, std::min<std::size_t>(kTellEvery, w.keys.size() - i)));
     }
     return f;

@@ -46,14 +46,14 @@ class Bloom {
   static double bits_per_key(double fpr) { return bloom::bits_per_key(fpr); }
   static Params params_for(double fpr) { return {.bits_per_key = bits_per_key(fpr)}; }
 
-  static Result<Bloom> build(const Workload& w, const Params& p) {
+  static Result<Bloom> build(const Workload& w, const Params& p, const BuildOptions& o = {}) {
     if (p.k > kMaxK)
       return Error{Errc::invalid_argument,
                    "bloom: k is " + std::to_string(p.k) + "; it must be at most 64, or 0 for the best"};
     Bloom f;
     f.k_ = p.k != 0 ? p.k : bloom::best_k(p.bits_per_key);
-    f.words_ = Array<std::uint64_t>(words_for_bits(budget_bits(p.bits_per_key, w.room())));
-    simd() >= Simd::avx2 ? f.fill_bmi2(w) : f.fill(w);
+    f.words_ = Array<std::uint64_t>(words_for_bits(budget_bits(p.bits_per_key, o.room(w))));
+    simd() >= Simd::avx2 ? f.fill_bmi2(w, o) : f.fill(w, o);
     return f;
   }
 
@@ -113,12 +113,12 @@ class Bloom {
   static constexpr std::uint32_t kGroup = 3;  // of 1 to 3: the quickest on strangers in cache, as quick as 1 outside
 
   // One body, compiled twice: a variable shift is three operations on a plain x86-64 and one with BMI2.
-  [[gnu::always_inline]] void fill(const Workload& w) {
+  [[gnu::always_inline]] void fill(const Workload& w, const BuildOptions& o) {
     std::uint64_t* words = words_.mutable_data();
     const std::uint64_t n = words_.size();
     Scatter set(64 * n, 1, [words](std::uint64_t bit) { set_bit(words, bit); });
     for (std::size_t i = 0; i < w.keys.size(); ++i) {
-      if (i % kTellEvery == 0) w.tell("bloom: setting bits", i, w.keys.size());
+      if (i % kTellEvery == 0) o.tell("bloom: setting bits", i, w.keys.size());
       if (!set.pays()) {
         insert(w.keys[i]);
         continue;
@@ -131,7 +131,7 @@ class Bloom {
     }
     set.finish();
   }
-  NAYSAY_TARGET(NAYSAY_AVX2) void fill_bmi2(const Workload& w) { fill(w); }
+  NAYSAY_TARGET(NAYSAY_AVX2) void fill_bmi2(const Workload& w, const BuildOptions& o) { fill(w, o); }
 
   Array<std::uint64_t> words_;
   std::uint32_t k_ = 0;

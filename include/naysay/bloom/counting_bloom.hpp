@@ -53,7 +53,7 @@ class CountingBloom {
   static double bits_per_key(double fpr) { return bloom::bits_per_key(fpr) * Params{}.counter_bits; }
   static Params params_for(double fpr) { return {.bits_per_key = bits_per_key(fpr)}; }
 
-  static Result<CountingBloom> build(const Workload& w, const Params& p) {
+  static Result<CountingBloom> build(const Workload& w, const Params& p, const BuildOptions& o = {}) {
     if (p.k > kMaxK)
       return Error{Errc::invalid_argument,
                    "counting-bloom: k is " + std::to_string(p.k) + "; it must be at most 64, or 0 for the best"};
@@ -61,13 +61,13 @@ class CountingBloom {
       return Error{Errc::invalid_argument,
                    "counting-bloom: counter_bits is " + std::to_string(p.counter_bits) + "; it must be 2 to 16"};
     CountingBloom f;
-    const std::uint64_t counters = budget_bits(p.bits_per_key, w.room()) / p.counter_bits;
+    const std::uint64_t counters = budget_bits(p.bits_per_key, o.room(w)) / p.counter_bits;
     f.counters_ = Cells(p.counter_bits == kUsualBits ? counters - counters % kPerWord : counters, p.counter_bits);
     f.k_ = p.k != 0 ? p.k : bloom::best_k(p.bits_per_key / p.counter_bits);
     if (!f.usual())
-      f.fill(w, [&f](std::uint64_t i) { f.counters_.increment(i); });
+      f.fill(w, o, [&f](std::uint64_t i) { f.counters_.increment(i); });
     else
-      simd() >= Simd::avx2 ? f.fill_bmi2(w) : f.fill_usual(w);
+      simd() >= Simd::avx2 ? f.fill_bmi2(w, o) : f.fill_usual(w, o);
     return f;
   }
 
@@ -176,10 +176,10 @@ class CountingBloom {
   }
 
   template <class Up>
-  [[gnu::always_inline]] void fill(const Workload& w, Up up) {
+  [[gnu::always_inline]] void fill(const Workload& w, const BuildOptions& o, Up up) {
     Scatter count(counters_.size(), counters_.width(), up);
     for (std::size_t i = 0; i < w.keys.size(); ++i) {
-      if (i % kTellEvery == 0) w.tell("counting-bloom: counting", i, w.keys.size());
+      if (i % kTellEvery == 0) o.tell("counting-bloom: counting", i, w.keys.size());
       if (count.pays())
         for_each(w.keys[i], count);
       else
@@ -187,14 +187,14 @@ class CountingBloom {
     }
     count.finish();
   }
-  [[gnu::always_inline]] void fill_usual(const Workload& w) {
-    fill(w, [words = counters_.mutable_words()](std::uint64_t i) {
+  [[gnu::always_inline]] void fill_usual(const Workload& w, const BuildOptions& o) {
+    fill(w, o, [words = counters_.mutable_words()](std::uint64_t i) {
       std::uint64_t& word = words[i / kPerWord];
       word = nibble_up(word, static_cast<unsigned>(i % kPerWord) * kUsualBits);
     });
   }
   // One body, compiled again: a variable shift is three operations on a plain x86-64 and one with BMI2.
-  NAYSAY_TARGET(NAYSAY_AVX2) void fill_bmi2(const Workload& w) { fill_usual(w); }
+  NAYSAY_TARGET(NAYSAY_AVX2) void fill_bmi2(const Workload& w, const BuildOptions& o) { fill_usual(w, o); }
 
   Cells counters_;
   std::uint32_t k_ = 0;

@@ -59,17 +59,17 @@ class WeightedBloom {
       .uses_negatives = true,
   };
 
-  static Result<WeightedBloom> build(const Workload& w, const Params& p) {
+  static Result<WeightedBloom> build(const Workload& w, const Params& p, const BuildOptions& o = {}) {
     if (p.k > kMaxK)
       return Error{Errc::invalid_argument,
                    "weighted-bloom: k is " + std::to_string(p.k) + "; it must be at most 64, or 0 for the best"};
-    const std::uint64_t budget = budget_bits(p.bits_per_key, w.room());
+    const std::uint64_t budget = budget_bits(p.bits_per_key, o.room(w));
     std::vector<std::uint64_t> order(w.negatives.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::stable_sort(order.begin(), order.end(),
                      [&](std::uint64_t a, std::uint64_t b) { return w.cost(a) > w.cost(b); });
 
-    Cut cut = p.listed == 0 ? best_cut(w, order, budget, p.k)
+    Cut cut = p.listed == 0 ? best_cut(w, o, order, budget, p.k)
                             : cut_at(w, order, std::min<std::uint64_t>(p.listed, order.size()));
     if (cut.listed != 0 && kBucketBits * buckets_for(cut.listed) >= budget)
       return Error{Errc::out_of_budget, "weighted-bloom: a list of " + std::to_string(cut.listed) +
@@ -82,16 +82,16 @@ class WeightedBloom {
     for (std::uint64_t i = 0; i < cut.listed; ++i)
       if (!f.list(w.negatives[order[i]], more_for(w.cost(order[i]), cut.mean))) ++dropped;
     f.bits_ = budget - kCellBits * f.list_.size();
-    const double left = static_cast<double>(f.bits_) / static_cast<double>(std::max<std::uint64_t>(w.room(), 1));
+    const double left = static_cast<double>(f.bits_) / static_cast<double>(std::max<std::uint64_t>(o.room(w), 1));
     f.k_ = p.k != 0 ? p.k : bloom::best_k(left);
     f.words_ = Array<std::uint64_t>(words_for_bits(f.bits_));
     for (std::size_t i = 0; i < w.keys.size(); ++i) {
-      if (i % kTellEvery == 0) w.tell("weighted-bloom: setting bits", i, w.keys.size());
+      if (i % kTellEvery == 0) o.tell("weighted-bloom: setting bits", i, w.keys.size());
       f.insert(w.keys[i]);
     }
-    w.say("negatives listed", static_cast<double>(cut.listed - dropped));
-    w.say("negatives without room in their bucket", static_cast<double>(dropped));
-    w.say("bits of the list", static_cast<double>(kCellBits * f.list_.size()));
+    o.say("negatives listed", static_cast<double>(cut.listed - dropped));
+    o.say("negatives without room in their bucket", static_cast<double>(dropped));
+    o.say("bits of the list", static_cast<double>(kCellBits * f.list_.size()));
     return f;
   }
 
@@ -208,9 +208,9 @@ class WeightedBloom {
   }
 
   // Tries lists that double in size and takes the one with the least expected weighted rate.
-  static Cut best_cut(const Workload& w, const std::vector<std::uint64_t>& order, std::uint64_t budget,
+  static Cut best_cut(const Workload& w, const BuildOptions& o, const std::vector<std::uint64_t>& order, std::uint64_t budget,
                       std::uint32_t k) {
-    const auto keys = static_cast<double>(std::max<std::uint64_t>(w.room(), 1));
+    const auto keys = static_cast<double>(std::max<std::uint64_t>(o.room(w), 1));
     Cut best{};
     double least = std::numeric_limits<double>::infinity();
     for (std::uint64_t listed = 0; listed <= order.size() && kBucketBits * buckets_for(listed) < budget;

@@ -57,19 +57,19 @@ class WeightedCountingBloom {
       .uses_negatives = true,
   };
 
-  static Result<WeightedCountingBloom> build(const Workload& w, const Params& p) {
+  static Result<WeightedCountingBloom> build(const Workload& w, const Params& p, const BuildOptions& o = {}) {
     if (p.k > kMaxK)
       return Error{Errc::invalid_argument, "weighted-counting-bloom: k is " + std::to_string(p.k) +
                                                "; it must be at most 64, or 0 for the best"};
     if (p.counter_bits < 1 || p.counter_bits > kMaxCounterBits)
       return Error{Errc::invalid_argument, "weighted-counting-bloom: counter_bits is " +
                                                std::to_string(p.counter_bits) + "; it must be 1 to 16"};
-    const std::uint64_t budget = budget_bits(p.bits_per_key, w.room());
+    const std::uint64_t budget = budget_bits(p.bits_per_key, o.room(w));
     std::vector<std::uint64_t> order(w.negatives.size());
     std::iota(order.begin(), order.end(), std::uint64_t{0});
     std::stable_sort(order.begin(), order.end(),
                      [&](std::uint64_t a, std::uint64_t b) { return w.cost(a) > w.cost(b); });
-    const Cut cut = choose(w, p, order, budget);
+    const Cut cut = choose(w, p, o, order, budget);
     if (cut.listed != 0 && CostList::bits_for(cut.listed) + p.counter_bits > budget)
       return Error{Errc::out_of_budget, "weighted-counting-bloom: a list of " + std::to_string(cut.listed) +
                                             " negatives takes " + std::to_string(CostList::bits_for(cut.listed)) +
@@ -85,12 +85,12 @@ class WeightedCountingBloom {
     f.counters_ = Cells((budget - CostList::bits_for(cut.listed)) / p.counter_bits, p.counter_bits);
     f.k_ = cut.k;
     for (std::size_t i = 0; i < w.keys.size(); ++i) {
-      if (i % kTellEvery == 0) w.tell("weighted-counting-bloom: inserting keys", i, w.keys.size());
+      if (i % kTellEvery == 0) o.tell("weighted-counting-bloom: inserting keys", i, w.keys.size());
       f.insert(w.keys[i]);
     }
-    w.say("functions a key", f.k_);
-    w.say("negatives listed", static_cast<double>(in));
-    w.say("bits of the list", static_cast<double>(CostList::bits_for(cut.listed)));
+    o.say("functions a key", f.k_);
+    o.say("negatives listed", static_cast<double>(in));
+    o.say("bits of the list", static_cast<double>(CostList::bits_for(cut.listed)));
     return f;
   }
 
@@ -149,8 +149,8 @@ class WeightedCountingBloom {
 
   // Lists that double in size, and none; the least expected weighted rate. A listed negative weighs as much as the mean
   // of the others, because more_for() brings it down to that.
-  static Cut choose(const Workload& w, const Params& p, const std::vector<std::uint64_t>& order, std::uint64_t budget) {
-    const double keys = static_cast<double>(std::max<std::uint64_t>(w.room(), 1));
+  static Cut choose(const Workload& w, const Params& p, const BuildOptions& o, const std::vector<std::uint64_t>& order, std::uint64_t budget) {
+    const double keys = static_cast<double>(std::max<std::uint64_t>(o.room(w), 1));
     std::vector<double> rest(order.size() + 1, 0);  // rest[i]: cost of all from the i-th on
     for (std::size_t i = order.size(); i-- > 0;) rest[i] = rest[i + 1] + static_cast<double>(w.cost(order[i]));
     const std::uint64_t asked = std::min<std::uint64_t>(p.listed, order.size());

@@ -63,7 +63,7 @@ class Cuckoo {
   static double bits_per_key(double fpr) { return cuckoo::bits_per_key(fpr); }
   static Params params_for(double fpr) { return {.bits_per_key = bits_per_key(fpr)}; }
 
-  static Result<Cuckoo> build(const Workload& w, const Params& p) {
+  static Result<Cuckoo> build(const Workload& w, const Params& p, const BuildOptions& o = {}) {
     Cuckoo f;
     f.b_ = cuckoo::width(p.bits_per_key);
     if (f.b_ == 0)
@@ -71,18 +71,18 @@ class Cuckoo {
                                             "; 4-bit fingerprints, the shortest, need " +
                                             to_text(cuckoo::kNarrowest / cuckoo::kLoad)};
     // What the width leaves of the budget becomes free slots: a lower rate and quicker inserts.
-    const double needed = static_cast<double>(w.room()) / cuckoo::kLoad + kSpareSlots;
-    const double slots = std::max(needed, static_cast<double>(budget_bits(p.bits_per_key, w.room())) / f.b_);
+    const double needed = static_cast<double>(o.room(w)) / cuckoo::kLoad + kSpareSlots;
+    const double slots = std::max(needed, static_cast<double>(budget_bits(p.bits_per_key, o.room(w))) / f.b_);
     if (slots > static_cast<double>(kMaxBuckets) * kSlots - 2 * kSlots)
-      return Error{Errc::invalid_argument, "cuckoo: " + to_text(w.room()) + " keys at " + to_text(p.bits_per_key) +
+      return Error{Errc::invalid_argument, "cuckoo: " + to_text(o.room(w)) + " keys at " + to_text(p.bits_per_key) +
                                                " bits each need " + to_text(slots) +
                                                " slots; at most 2^34 can be told apart"};
     f.buckets_ = 2 * divide_up(static_cast<std::uint64_t>(std::ceil(slots)), 2 * kSlots);
-    f.restart(w.seed);
-    if (f.insert_all(w)) return f;
+    f.restart(o.seed);
+    if (f.insert_all(w, o)) return f;
     for (std::uint64_t attempt = 1; attempt <= kAttempts; ++attempt) {
-      f.restart(w.seed + attempt);
-      if (f.insert_distinct(w)) return f;
+      f.restart(o.seed + attempt);
+      if (f.insert_distinct(w, o)) return f;
     }
     return Error{Errc::build_failed, "cuckoo: " + to_text(std::uint64_t{w.keys.size()}) + " keys found no place in " +
                                          to_text(f.buckets_) + " buckets; more bits_per_key would help"};
@@ -217,16 +217,16 @@ class Cuckoo {
     }
     pairing_ = best;
   }
-  bool insert_all(const Workload& w) {
+  bool insert_all(const Workload& w, const BuildOptions& o) {
     for (std::size_t i = 0; i < w.keys.size(); ++i) {
-      if (i % kTellEvery == 0) w.tell("cuckoo: placing fingerprints", i, w.keys.size());
+      if (i % kTellEvery == 0) o.tell("cuckoo: placing fingerprints", i, w.keys.size());
       if (i + kAhead < w.keys.size()) probe(w.keys[i + kAhead]);
       if (!insert(w.keys[i])) return false;
     }
     return true;
   }
   // Shards only to find the keys that repeat: a shard's are sorted. Only lo is needed to insert a key.
-  bool insert_distinct(const Workload& w) {
+  bool insert_distinct(const Workload& w, const BuildOptions& o) {
     bool placed = true;
     std::uint64_t distinct = 0;
     for_each_shard(w.keys, divide_up(w.keys.size(), kShardKeys), 1, [&](std::uint64_t, std::span<std::uint64_t> los) {
@@ -236,7 +236,7 @@ class Cuckoo {
       for (auto lo = los.begin(); placed && lo != end; ++lo) placed = insert({*lo, 0});
     });
     keeps_last_ = distinct < w.keys.size();
-    if (placed && keeps_last_) w.say("repeated keys stored once", static_cast<double>(w.keys.size() - distinct));
+    if (placed && keeps_last_) o.say("repeated keys stored once", static_cast<double>(w.keys.size() - distinct));
     return placed;
   }
   static constexpr std::uint64_t kShardKeys = 1 << 14;  // 128 KiB: sorted within the second-level cache

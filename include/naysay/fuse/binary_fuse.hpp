@@ -52,10 +52,10 @@ class BinaryFuse {
   static double bits_per_key(double fpr) { return shape(Params{}.arity).price * fuse::fingerprint_width(fpr); }
   static Params params_for(double fpr) { return {.bits_per_key = bits_per_key(fpr)}; }
 
-  static Result<BinaryFuse> build(const Workload& w, const Params& p) {
+  static Result<BinaryFuse> build(const Workload& w, const Params& p, const BuildOptions& o = {}) {
     if (!is_arity(p.arity))
       return Error{Errc::invalid_argument, "binary-fuse: arity is " + std::to_string(p.arity) + "; it must be 3 or 4"};
-    return p.arity == 3 ? build<3>(w, p) : build<4>(w, p);
+    return p.arity == 3 ? build<3>(w, p, o) : build<4>(w, p, o);
   }
 
   bool may_contain(Digest d) const noexcept {
@@ -121,7 +121,7 @@ class BinaryFuse {
   static bool is_arity(std::uint32_t arity) noexcept { return arity == 3 || arity == 4; }
 
   template <unsigned Arity>
-  static Result<BinaryFuse> build(const Workload& w, const Params& p) {
+  static Result<BinaryFuse> build(const Workload& w, const Params& p, const BuildOptions& o = {}) {
     const std::uint64_t n = w.keys.size(), shards = std::max<std::uint64_t>(1, (n + kShardKeys / 2) / kShardKeys);
     const Shape s = shape(Arity);
     const double size = static_cast<double>(std::max<std::uint64_t>(1, n / shards));
@@ -139,7 +139,7 @@ class BinaryFuse {
       return Error{Errc::out_of_budget, "binary-fuse: " + to_text(p.bits_per_key) +
                                             " bits a key hold no fingerprints of " + std::to_string(n) +
                                             " keys; it needs " + to_text(s.price) + " for each bit of a fingerprint"};
-    auto cells = PeeledCells::build("binary-fuse", w, std::move(plan), width, geometry);
+    auto cells = PeeledCells::build("binary-fuse", w, o, std::move(plan), width, geometry);
     if (!cells) return std::move(cells).error();
     f.cells_ = std::move(*cells);
     return f;

@@ -43,7 +43,7 @@ class Xor {
   static double bits_per_key(double fpr) { return kPrice * fuse::fingerprint_width(fpr); }
   static Params params_for(double fpr) { return {.bits_per_key = bits_per_key(fpr)}; }
 
-  static Result<Xor> build(const Workload& w, const Params& p) {
+  static Result<Xor> build(const Workload& w, const Params& p, const BuildOptions& o = {}) {
     const std::uint64_t n = w.keys.size(), shards = std::max<std::uint64_t>(1, (n + kShardKeys / 2) / kShardKeys);
     auto plan = PeeledCells::plan(w, shards, Thirds{}, [](std::uint64_t keys) {
       const double slots = kSlotsPerKey * static_cast<double>(keys) + kSpareSlots;
@@ -54,7 +54,7 @@ class Xor {
       return Error{Errc::out_of_budget, "xor: " + to_text(p.bits_per_key) + " bits a key hold no fingerprints of " +
                                             std::to_string(n) + " keys; it needs " + to_text(kPrice) +
                                             " for each bit of a fingerprint"};
-    auto cells = PeeledCells::build("xor", w, std::move(plan), width, Thirds{});
+    auto cells = PeeledCells::build("xor", w, o, std::move(plan), width, Thirds{});
     if (!cells) return std::move(cells).error();
     Xor f;
     f.cells_ = std::move(*cells);

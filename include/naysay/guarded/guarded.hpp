@@ -91,8 +91,8 @@ class Guarded {
   static double bits_per_key(double fpr) { return Base::bits_per_key(fpr) / (1 - guarded::kUntoldGuardShare); }
   static Params params_for(double fpr) { return {.bits_per_key = bits_per_key(fpr)}; }
 
-  static Result<Guarded> build(const Workload& w, const Params& p) {
-    const guarded::GuardPlan plan = choose(w, p);
+  static Result<Guarded> build(const Workload& w, const Params& p, const BuildOptions& o = {}) {
+    const guarded::GuardPlan plan = choose(w, p, o);
     if (p.pinned && !AddressedFilter<Base>)
       return Error{Errc::invalid_argument,
                    "guarded: pinned is true; this base has no addresses, the filter guarded has"};
@@ -101,24 +101,24 @@ class Guarded {
                                             to_text(p.bits_per_key) + " bits a key; fewer would help"};
     typename Base::Params base;
     base.bits_per_key = plan.base_bits_per_key;
-    auto built = Base::build(w, base);
+    auto built = Base::build(w, base, o);
     if (!built) return std::move(built).error();
     Guarded f;
     f.base_ = std::move(*built);
     f.guard_ = Guard(plan.entries);
-    const Guard accepted = f.accepted(w);
+    const Guard accepted = f.accepted(w, o);
     if (p.pinned) {
       if (auto ok = f.pin(w, accepted); !ok) return ok.error();
     }
     f.guard_costliest(accepted, p.pinned);
-    w.say("bits a key of the base",
-          static_cast<double>(f.base_.size_bits()) / static_cast<double>(std::max<std::uint64_t>(w.room(), 1)));
-    w.say("known negatives that the base accepts", static_cast<double>(accepted.used()));
-    w.say("guarded", static_cast<double>(f.guard_.used()));
-    w.say("room in the guard", static_cast<double>(f.guard_.room()));
+    o.say("bits a key of the base",
+          static_cast<double>(f.base_.size_bits()) / static_cast<double>(std::max<std::uint64_t>(o.room(w), 1)));
+    o.say("known negatives that the base accepts", static_cast<double>(accepted.used()));
+    o.say("guarded", static_cast<double>(f.guard_.used()));
+    o.say("room in the guard", static_cast<double>(f.guard_.room()));
     if (p.pinned) {
-      w.say("pinned", static_cast<double>(f.pins_));
-      w.say("bits of the pinned index", static_cast<double>(f.index_bits()));
+      o.say("pinned", static_cast<double>(f.pins_));
+      o.say("bits of the pinned index", static_cast<double>(f.index_bits()));
     }
     return f;
   }
@@ -186,9 +186,9 @@ class Guarded {
 
   static float sane(float cost) noexcept { return cost > 0 ? std::min(cost, Guard::kMaxCost) : 0; }
 
-  static guarded::GuardPlan choose(const Workload& w, const Params& p) {
+  static guarded::GuardPlan choose(const Workload& w, const Params& p, const BuildOptions& o) {
     guarded::GuardProblem q;
-    q.keys = static_cast<double>(std::max<std::uint64_t>(w.room(), 1));
+    q.keys = static_cast<double>(std::max<std::uint64_t>(o.room(w), 1));
     q.bits = p.bits_per_key * q.keys;
     if (p.guard >= 0) {
       const std::uint64_t entries = std::min(static_cast<std::uint64_t>(p.guard), kMaxGuard);
@@ -205,12 +205,12 @@ class Guarded {
   }
 
   // Those known negatives that the base accepts, without those that are keys.
-  Guard accepted(const Workload& w) const {
+  Guard accepted(const Workload& w, const BuildOptions& o) const {
     std::vector<std::uint64_t> numbers;
     std::uint8_t answers[kBatch];
     for (std::size_t at = 0; at < w.negatives.size(); at += kBatch) {
       const auto part = w.negatives.subspan(at, std::min(kBatch, w.negatives.size() - at));
-      if (at % kTellEvery == 0) w.tell("guarded: asking for the known negatives", at, w.negatives.size());
+      if (at % kTellEvery == 0) o.tell("guarded: asking for the known negatives", at, w.negatives.size());
       naysay::may_contain(base_, part, answers);
       for (std::size_t i = 0; i < part.size(); ++i)
         if (answers[i] != 0) numbers.push_back(at + i);

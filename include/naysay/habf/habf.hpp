@@ -92,18 +92,18 @@ class HashAdaptiveBloom {
 
   static constexpr Claims kClaims = {.about = Kind::kAbout, .uses_negatives = true};
 
-  static Result<HashAdaptiveBloom> build(const Workload& w, const Params& given) {
+  static Result<HashAdaptiveBloom> build(const Workload& w, const Params& given, const BuildOptions& o = {}) {
     if (auto ok = check(given); !ok) return ok.error();
     const Params p = given.choose ? chosen(w, given) : given;
     HashAdaptiveBloom f;
-    const TpjoOutcome outcome = f.fill(w, p);
+    const TpjoOutcome outcome = f.fill(w, p, o);
     if (const double fpr = p.max_stranger_fpr < 1 ? f.expected_fpr() : 0; fpr > p.max_stranger_fpr)
       return Error{Errc::out_of_budget, std::string(Kind::kName) + ": " + to_text(fpr * 100) +
                                             " % of strangers would pass at " + to_text(p.bits_per_key) +
                                             " bits per key; max_stranger_fpr allows " +
                                             to_text(p.max_stranger_fpr * 100) + " %, " +
                                             (p.choose ? "so give more bits" : "so give more bits or choose=true")};
-    if (w.report) f.report(w, p, outcome);
+    if (o.report) f.report(w, p, o, outcome);
     return f;
   }
 
@@ -207,7 +207,7 @@ class HashAdaptiveBloom {
   }
 
   // Shares the budget out, sets the keys' bits and moves them away from the negatives.
-  TpjoOutcome fill(const Workload& w, const Params& p) {
+  TpjoOutcome fill(const Workload& w, const Params& p, const BuildOptions& o) {
     const std::uint64_t budget = budget_bits(p.bits_per_key, w.keys.size());
     k_ = p.k;
     bits_ = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(static_cast<double>(budget) / (1 + p.space_ratio)));
@@ -219,7 +219,7 @@ class HashAdaptiveBloom {
       return {};
     }
     expressor_ = HashExpressor(cells, p.cell_bits);
-    return Tpjo<Kind::kGamma>(w, k_, family_of(p), bits_, words_.mutable_data(), expressor_).run();
+    return Tpjo<Kind::kGamma>(w, o, k_, family_of(p), bits_, words_.mutable_data(), expressor_).run();
   }
 
   // ---- choosing ----
@@ -292,7 +292,7 @@ class HashAdaptiveBloom {
   // little about the parameters, so each is weighed with the mean rate of its rank.
   static Trial attempt(const Workload& sample, const Params& p) {
     HashAdaptiveBloom f;
-    (void)f.fill(sample, p);
+    (void)f.fill(sample, p, {});
     const std::size_t n = sample.negatives.size(), rank = divide_up(n, kRanks);
     double all = 0, passed = 0;
     for (std::size_t i = 0; i < n;) {
@@ -312,16 +312,16 @@ class HashAdaptiveBloom {
 
   // ---- reporting ----
 
-  void report(const Workload& w, const Params& p, const TpjoOutcome& outcome) const {
-    w.say("k", p.k);
-    w.say("cell bits", expressor_.empty() ? 0 : p.cell_bits);
-    w.say("space ratio", p.space_ratio);
-    w.say("collisions found", static_cast<double>(outcome.collisions));
-    w.say("collisions optimised", static_cast<double>(outcome.moved));
-    w.say("collisions optimised in passing", static_cast<double>(outcome.in_passing));
-    w.say("collisions failed, no candidate", static_cast<double>(outcome.no_candidate));
-    w.say("collisions failed, no room in the HashExpressor", static_cast<double>(outcome.no_room));
-    w.say("negatives re-queued", static_cast<double>(outcome.requeued));
+  void report(const Workload& w, const Params& p, const BuildOptions& o, const TpjoOutcome& outcome) const {
+    o.say("k", p.k);
+    o.say("cell bits", expressor_.empty() ? 0 : p.cell_bits);
+    o.say("space ratio", p.space_ratio);
+    o.say("collisions found", static_cast<double>(outcome.collisions));
+    o.say("collisions optimised", static_cast<double>(outcome.moved));
+    o.say("collisions optimised in passing", static_cast<double>(outcome.in_passing));
+    o.say("collisions failed, no candidate", static_cast<double>(outcome.no_candidate));
+    o.say("collisions failed, no room in the HashExpressor", static_cast<double>(outcome.no_room));
+    o.say("negatives re-queued", static_cast<double>(outcome.requeued));
 
     // The keys among the accepted negatives are no mistakes.
     const auto word = [](const Digest& d) { return static_cast<std::size_t>(d.lo); };
@@ -341,15 +341,15 @@ class HashAdaptiveBloom {
       all += w.cost(i);
       if (accepted.count(w.negatives[i])) passed += w.cost(i);
     }
-    w.say("negatives that are keys", static_cast<double>(also_keys));
+    o.say("negatives that are keys", static_cast<double>(also_keys));
     if (all > 0) {
       // What failed still passes; of the others, those that meet a chain by accident.
       const Rates r = rates();
       const double left = expressor_.empty() ? r.first : outcome.left / all;
-      w.say("weighted fpr expected", left + (1 - left) * (r.first < 1 ? r.second / (1 - r.first) : 0));
-      w.say("weighted fpr measured", passed / all);
+      o.say("weighted fpr expected", left + (1 - left) * (r.first < 1 ? r.second / (1 - r.first) : 0));
+      o.say("weighted fpr measured", passed / all);
     }
-    w.say("stranger fpr expected", expected_fpr());
+    o.say("stranger fpr expected", expected_fpr());
   }
 
   Array<std::uint64_t> words_;

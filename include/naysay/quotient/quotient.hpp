@@ -64,8 +64,8 @@ class Quotient {
   static double bits_per_key(double fpr) { return quotient::bits_per_key(fpr, kMinWidth, kMaxWidth); }
   static Params params_for(double fpr) { return {.bits_per_key = bits_per_key(fpr)}; }
 
-  static Result<Quotient> build(const Workload& w, const Params& p) {
-    const std::uint64_t room = std::max<std::uint64_t>(w.room(), 1);
+  static Result<Quotient> build(const Workload& w, const Params& p, const BuildOptions& o = {}) {
+    const std::uint64_t room = std::max<std::uint64_t>(o.room(w), 1);
     Quotient f;
     f.width_ = quotient::width(p.bits_per_key, kMinWidth, kMaxWidth);
     if (f.width_ == 0)
@@ -76,7 +76,7 @@ class Quotient {
     const auto needed = static_cast<std::uint64_t>(std::ceil(static_cast<double>(room) / quotient::kLoad));
     f.shape(std::max(static_cast<std::uint64_t>(slots), needed + 1));
     f.blocks_ = Array<std::uint8_t>(f.bytes_needed());
-    if (!f.fill(w))
+    if (!f.fill(w, o))
       return Error{Errc::build_failed, "quotient: " + to_text(w.keys.size()) +
                                            " keys ran over the end of the table; another hash seed would be right"};
     return f;
@@ -414,7 +414,7 @@ class Quotient {
   }
 
   // ---- building: sort the remainders of each region by quotient, and write the runs from left to right
-  bool fill(const Workload& w) {
+  bool fill(const Workload& w, const BuildOptions& o) {
     std::uint64_t cursor = 0, next_block = 0;  // the first free slot; the first block whose offset is not known
     bool fits = true;
     const auto settle_offsets = [&](std::uint64_t up_to) {
@@ -426,7 +426,7 @@ class Quotient {
     };
     std::vector<std::uint32_t> first(region_slots_ + 1), sorted;
     for_each_shard(w.keys, regions_, 1, [&](std::uint64_t region, std::span<std::uint64_t> los) {
-      w.tell("quotient: writing runs", region, regions_);
+      o.tell("quotient: writing runs", region, regions_);
       std::fill(first.begin(), first.end(), 0);
       for (std::uint64_t lo : los) ++first[in_region(lo) + 1];
       for (std::size_t i = 1; i < first.size(); ++i) first[i] += first[i - 1];

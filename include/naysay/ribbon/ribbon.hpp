@@ -56,10 +56,10 @@ class Ribbon {
   }
   static Params params_for(double fpr) { return {.bits_per_key = bits_per_key(fpr)}; }
 
-  static Result<Ribbon> build(const Workload& w, const Params& p) {
+  static Result<Ribbon> build(const Workload& w, const Params& p, const BuildOptions& o = {}) {
     if (p.width != 64 && p.width != 128)
       return Error{Errc::invalid_argument, "ribbon: width is " + std::to_string(p.width) + "; it must be 64 or 128"};
-    return p.width == 64 ? build_as<64>(w, p) : build_as<128>(w, p);
+    return p.width == 64 ? build_as<64>(w, p, o) : build_as<128>(w, p, o);
   }
 
   bool may_contain(Digest d) const noexcept { return planes_.may_contain(d); }
@@ -80,7 +80,7 @@ class Ribbon {
   static constexpr RibbonSizes sizes_for(unsigned width) noexcept { return {width, RibbonFit::quick}; }
 
   template <unsigned width>
-  static Result<Ribbon> build_as(const Workload& w, const Params& p) {
+  static Result<Ribbon> build_as(const Workload& w, const Params& p, const BuildOptions& o) {
     const auto counts = shard_counts(w.keys, sizes_for(width).shards(w.keys.size()));
     const std::uint64_t shards = counts.size();
     std::vector<std::uint32_t> sizes(shards);
@@ -102,12 +102,12 @@ class Ribbon {
     f.planes_ = RibbonPlanes(width, mix, sizes);
     std::vector<std::uint8_t> seeds(shards);
     std::atomic<std::uint64_t> retried{0}, failed{0};
-    ShardsDone done(w, "ribbon: solving shards", shards);
+    ShardsDone done(o, "ribbon: solving shards", shards);
     for_each_shard(
-        w.keys, counts, w.threads,
+        w.keys, counts, o.threads,
         [&](std::uint64_t s, std::span<const Digest> keys) {
           RibbonShard<width> shard(f.planes_.place(s));
-          if (shard.build(keys, {}, static_cast<std::uint32_t>(mix64(w.seed ^ s) % kRibbonSeeds))) {
+          if (shard.build(keys, {}, static_cast<std::uint32_t>(mix64(o.seed ^ s) % kRibbonSeeds))) {
             f.planes_.put(s, shard.blocks());
             seeds[s] = static_cast<std::uint8_t>(shard.seed());
             retried.fetch_add(shard.tries() - 1, std::memory_order_relaxed);
@@ -121,8 +121,8 @@ class Ribbon {
       return Error{Errc::build_failed, "ribbon: " + std::to_string(failed) + " of " + std::to_string(shards) +
                                            " shards have no solution; are the digests well mixed?"};
     for (std::uint64_t s = 0; s < shards; ++s) f.planes_.set_seed(s, seeds[s]);
-    w.say("shards", static_cast<double>(shards));
-    w.say("shards retried", static_cast<double>(retried));
+    o.say("shards", static_cast<double>(shards));
+    o.say("shards retried", static_cast<double>(retried));
     return f;
   }
 

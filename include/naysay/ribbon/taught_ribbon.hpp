@@ -75,12 +75,13 @@ class TaughtRibbon {
   }
   static Params params_for(double fpr) { return {.bits_per_key = bits_per_key(fpr), .width = 64}; }
 
-  static Result<TaughtRibbon> build(const Workload& w, const Params& p) {
-    return w.source ? build(w, p, *w.source) : build(w, p, NegativeSource::of(w));
+  static Result<TaughtRibbon> build(const Workload& w, const Params& p, const BuildOptions& o = {}) {
+    return w.source ? build(w, p, o, *w.source) : build(w, p, o, NegativeSource::of(w));
   }
 
   // With negatives from elsewhere: w.negatives and w.costs are not looked at.
-  static Result<TaughtRibbon> build(const Workload& w, const Params& p, const NegativeSource& negatives) {
+  static Result<TaughtRibbon> build(const Workload& w, const Params& p, const BuildOptions& o,
+                                    const NegativeSource& negatives) {
     if (p.width != 0 && p.width != 64 && p.width != 128)
       return Error{Errc::invalid_argument, "taught-ribbon: width is " + std::to_string(p.width) +
                                                "; it must be 64 or 128, or 0 for the planner's choice"};
@@ -90,7 +91,8 @@ class TaughtRibbon {
                                    .stranger_share = w.stranger_share,
                                    .width = p.width},
                                   costs);
-    return plan.width == 64 ? build_as<64>(w, p, negatives, costs, plan) : build_as<128>(w, p, negatives, costs, plan);
+    return plan.width == 64 ? build_as<64>(w, p, o, negatives, costs, plan)
+                            : build_as<128>(w, p, o, negatives, costs, plan);
   }
 
   bool may_contain(Digest d) const noexcept {
@@ -122,9 +124,9 @@ class TaughtRibbon {
   template <unsigned width>
   class Builder;
   template <unsigned width>
-  static Result<TaughtRibbon> build_as(const Workload& w, const Params& p, const NegativeSource& negatives,
-                                       const ribbon::CostCurve& costs, const ribbon::Plan& plan) {
-    return Builder<width>(w, p, negatives, costs, plan).build();
+  static Result<TaughtRibbon> build_as(const Workload& w, const Params& p, const BuildOptions& o,
+                                       const NegativeSource& negatives, const ribbon::CostCurve& costs, const ribbon::Plan& plan) {
+    return Builder<width>(w, p, o, negatives, costs, plan).build();
   }
 
   // Of those that the main planes accept, gathered so that their windows are fetched together.
@@ -158,9 +160,10 @@ static_assert(TunableFilter<TaughtRibbon> && BatchFilter<TaughtRibbon>);
 template <unsigned width>
 class TaughtRibbon::Builder {
  public:
-  Builder(const Workload& w, const Params& p, const NegativeSource& negatives, const ribbon::CostCurve& costs,
-          const ribbon::Plan& plan)
+  Builder(const Workload& w, const Params& p, const BuildOptions& o, const NegativeSource& negatives,
+          const ribbon::CostCurve& costs, const ribbon::Plan& plan)
       : w_(w),
+        o_(o),
         negatives_(negatives),
         costs_(costs),
         plan_(plan),
@@ -198,7 +201,7 @@ class TaughtRibbon::Builder {
 
   double budget() const noexcept { return params_.bits_per_key * keys_; }
   std::uint32_t first_seed(std::uint64_t shard) const noexcept {
-    return static_cast<std::uint32_t>(mix64(w_.seed ^ shard) % kRibbonSeeds);
+    return static_cast<std::uint32_t>(mix64(o_.seed ^ shard) % kRibbonSeeds);
   }
   static std::uint32_t capped(double slots) noexcept {
     return static_cast<std::uint32_t>(std::min(slots, double{RibbonPlanes::kMaxSlots - 64}));
@@ -234,7 +237,7 @@ class TaughtRibbon::Builder {
     const double group =
         std::min(1.0, ribbon::group_size(keys_, costs_.count()) / std::max(1.0, keys_ + costs_.count()));
     const auto step = static_cast<std::uint64_t>(group * static_cast<double>(shards_));
-    ShardsDone done(w_, "taught-ribbon: teaching shards", shards_);
+    ShardsDone done(o_, "taught-ribbon: teaching shards", shards_);
     std::vector<std::uint8_t> seeds(shards_);
     GatheredShards<Digest> keys;
     for (std::uint64_t first = 0, last; first < shards_; first = last) {
@@ -247,7 +250,7 @@ class TaughtRibbon::Builder {
       });
       if (!ok) return ok;
       keys.gather(w_.keys, counts_, first, last, SplitBoth{});
-      parallel_for(last - first, w_.threads, [&](std::uint64_t i) {
+      parallel_for(last - first, o_.threads, [&](std::uint64_t i) {
         seeds[first + i] = teach_shard(first + i, keys[first + i]);
         done.one_more();
       });
@@ -375,9 +378,9 @@ class TaughtRibbon::Builder {
   void solve_exact() {
     std::vector<std::uint8_t> seeds(part_counts_.size());
     std::vector<std::vector<KnownNegative>> still(part_counts_.size());
-    ShardsDone done(w_, "taught-ribbon: solving the exact plane", part_counts_.size());
+    ShardsDone done(o_, "taught-ribbon: solving the exact plane", part_counts_.size());
     for_each_shard(
-        w_.keys, part_counts_, w_.threads,
+        w_.keys, part_counts_, o_.threads,
         [&](std::uint64_t i, std::span<const Digest> keys) {
           const std::uint64_t s = i / parts_, part = i % parts_;
           const auto inside = [&](const KnownNegative& x) { return Digest{x.key.lo, x.key.hi * parts_}; };
@@ -408,26 +411,27 @@ class TaughtRibbon::Builder {
       for (const KnownNegative& x : shard) left += 1, cost += x.cost;
     const auto contradictions = static_cast<double>(contradictions_);
     const double known = costs_.count() - contradictions;
-    w_.say("width", width);
-    w_.say("shards", static_cast<double>(shards_));
-    w_.say("shards retried", static_cast<double>(retried_));
-    w_.say("planes", f_.main_.is_absent() ? 0 : f_.main_.mean_planes());
-    w_.say("exact plane", plan_.exact);
-    w_.say("known negatives", known);
-    w_.say("known negatives refused", known - left);
-    w_.say("left over", left);
-    w_.say("left over cost share", costs_.total() > 0 ? cost / costs_.total() : 0);
-    w_.say("contradictions", contradictions);
-    w_.say("planned known cost share", plan_.known);
-    w_.say("planned stranger fpr", plan_.stranger_fpr);
-    w_.say("planned wfpr", plan_.wfpr);
-    w_.say("planned build seconds", plan_.build_ns / 1e9);
-    w_.say("planned build bytes", plan_.build_bytes);
+    o_.say("width", width);
+    o_.say("shards", static_cast<double>(shards_));
+    o_.say("shards retried", static_cast<double>(retried_));
+    o_.say("planes", f_.main_.is_absent() ? 0 : f_.main_.mean_planes());
+    o_.say("exact plane", plan_.exact);
+    o_.say("known negatives", known);
+    o_.say("known negatives refused", known - left);
+    o_.say("left over", left);
+    o_.say("left over cost share", costs_.total() > 0 ? cost / costs_.total() : 0);
+    o_.say("contradictions", contradictions);
+    o_.say("planned known cost share", plan_.known);
+    o_.say("planned stranger fpr", plan_.stranger_fpr);
+    o_.say("planned wfpr", plan_.wfpr);
+    o_.say("planned build seconds", plan_.build_ns / 1e9);
+    o_.say("planned build bytes", plan_.build_bytes);
     const double limit = keys_ * ribbon::limit_bits_per_key(keys_, known, f_.expected_fpr());
-    w_.say("space over the limit", limit > 0 ? static_cast<double>(f_.size_bits()) / limit : 0);
+    o_.say("space over the limit", limit > 0 ? static_cast<double>(f_.size_bits()) / limit : 0);
   }
 
   const Workload& w_;
+  const BuildOptions& o_;
   const NegativeSource& negatives_;
   const ribbon::CostCurve& costs_;
   const ribbon::Plan plan_;

@@ -119,12 +119,12 @@ class BasicSeesaw {
   }
   static Params params_for(double fpr) { return {.bits_per_key = bits_per_key(fpr)}; }
 
-  static Result<BasicSeesaw> build(const Workload& w, const Params& p) {
+  static Result<BasicSeesaw> build(const Workload& w, const Params& p, const BuildOptions& o = {}) {
     if (auto ok = check(p); !ok) return ok.error();
     std::vector<float> descending(w.costs.begin(), w.costs.end());
     std::sort(descending.begin(), descending.end(), std::greater<>());
 
-    const seesaw::SeesawPlan plan = choose(w, p, descending);
+    const seesaw::SeesawPlan plan = choose(w, p, o, descending);
     BasicSeesaw f;
     f.k_ = plan.shape.k;
     f.extra_ = plan.shape.extra;
@@ -143,15 +143,15 @@ class BasicSeesaw {
     f.encode_costliest(w, encode, descending);
     descending = {};
     for (std::size_t i = 0; i < w.keys.size(); ++i) {
-      if (i % kTellEvery == 0) w.tell("seesaw: inserting keys", i, w.keys.size());
+      if (i % kTellEvery == 0) o.tell("seesaw: inserting keys", i, w.keys.size());
       f.insert(w.keys[i]);
     }
-    w.say("functions a key", f.k_);
-    w.say("extra functions", f.extra_);
-    w.say("counters", static_cast<double>(f.counters_.size()));
-    w.say("modulator cells", static_cast<double>(f.modulator_.size()));
-    w.say("negatives encoded", static_cast<double>(encode));
-    w.say("expected weighted fpr when full", plan.wfpr);
+    o.say("functions a key", f.k_);
+    o.say("extra functions", f.extra_);
+    o.say("counters", static_cast<double>(f.counters_.size()));
+    o.say("modulator cells", static_cast<double>(f.modulator_.size()));
+    o.say("negatives encoded", static_cast<double>(encode));
+    o.say("expected weighted fpr when full", plan.wfpr);
     return f;
   }
 
@@ -253,10 +253,11 @@ class BasicSeesaw {
     return Ok{};
   }
 
-  static seesaw::SeesawPlan choose(const Workload& w, const Params& p, std::span<const float> descending) {
+  static seesaw::SeesawPlan choose(const Workload& w, const Params& p, const BuildOptions& o,
+                                   std::span<const float> descending) {
     const auto curve = seesaw::cost_curve(descending, w.negatives.size());
-    seesaw::SeesawProblem q{.bits = static_cast<double>(budget_bits(p.bits_per_key, w.room())),
-                       .keys = static_cast<double>(w.room()),
+    seesaw::SeesawProblem q{.bits = static_cast<double>(budget_bits(p.bits_per_key, o.room(w))),
+                       .keys = static_cast<double>(o.room(w)),
                        .curve = curve,
                        .stranger_share = w.stranger_share,
                        .query = p.query,

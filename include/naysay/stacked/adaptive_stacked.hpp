@@ -64,7 +64,7 @@ class AdaptiveStacked {
       .fixed_bits = 3 * Base::kClaims.fixed_bits + 1024,  // three layers, one bucket of recent ones, four numbers
   };
 
-  static Result<AdaptiveStacked> build(const Workload& w, const Params& p) {
+  static Result<AdaptiveStacked> build(const Workload& w, const Params& p, const BuildOptions& o = {}) {
     for (auto [name, value] :
          {std::pair{"queries_per_key", p.queries_per_key}, {"negatives_per_key", p.negatives_per_key}})
       if (!(value > 0 && value <= 1e9))
@@ -72,12 +72,12 @@ class AdaptiveStacked {
                                                  "; it must be more than 0 and at most 1e9"};
     if (!(p.zipf >= 0 && p.zipf <= 4))
       return Error{Errc::invalid_argument, "adaptive_stacked: zipf is " + to_text(p.zipf) + "; it must be in [0, 4]"};
-    const auto room = static_cast<double>(std::max<std::uint64_t>(w.room(), 1));
-    const auto budget = static_cast<double>(budget_bits(p.bits_per_key, w.room()));
+    const auto room = static_cast<double>(std::max<std::uint64_t>(o.room(w), 1));
+    const auto budget = static_cast<double>(budget_bits(p.bits_per_key, o.room(w)));
     const auto buckets =
         std::max<std::uint64_t>(1, static_cast<std::uint64_t>(budget * kRecentShare / (128 * kBucket)));
     const double recent_bits = budget >= kRecentFrom ? static_cast<double>(buckets) * 128 * kBucket : 0;
-    const stacked::StackPlan plan = plan_cold(w, p, room, budget - recent_bits);
+    const stacked::StackPlan plan = plan_cold(w, p, o, room, budget - recent_bits);
 
     AdaptiveStacked f;
     f.recent_ = Array<Digest>(buckets * kBucket);
@@ -86,26 +86,27 @@ class AdaptiveStacked {
     const bool stacks = plan.rates.size() == 3;
     if (stacks) params = Base::params_for(plan.rates[0]);
     auto first = Base::build(
-        {.keys = w.keys, .capacity = w.capacity, .seed = w.seed, .threads = w.threads, .progress = w.progress}, params);
+        {.keys = w.keys}, params,
+        {.capacity = o.capacity, .seed = o.seed, .threads = o.threads, .progress = o.progress});
     if (!first) return std::move(first).error();
     f.first_ = std::move(*first);
-    w.say("layers", stacks ? 3 : 1);
+    o.say("layers", stacks ? 3 : 1);
     if (!stacks) return f;
 
     f.capacity_ = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(plan.known * plan.rates[0]));
-    auto negatives = Base::build({.capacity = f.capacity_, .seed = w.seed}, Base::params_for(plan.rates[1]));
+    auto negatives = Base::build({}, Base::params_for(plan.rates[1]), {.capacity = f.capacity_, .seed = o.seed});
     if (!negatives) return std::move(negatives).error();
     const double mistaken = room * plan.rates[1], late = room - static_cast<double>(w.keys.size());
     const double third_room = mistaken + 5 * std::sqrt(mistaken) + std::max(late, 0.0) + 1;
     const double left = budget - recent_bits - static_cast<double>(f.first_.size_bits() + negatives->size_bits());
     params = {};
     params.bits_per_key = std::min(std::max(left, 64.0) / third_room, prices()[prices().size() - 1].bits);
-    auto third = Base::build({.capacity = static_cast<std::uint64_t>(third_room), .seed = w.seed}, params);
+    auto third = Base::build({}, params, {.capacity = static_cast<std::uint64_t>(third_room), .seed = o.seed});
     if (!third) return std::move(third).error();
     f.deeper_.push_back(std::move(*negatives));
     f.deeper_.push_back(std::move(*third));
-    w.say("negatives to be told", static_cast<double>(f.capacity_));
-    w.say("expected wfpr over its life", plan.wfpr);
+    o.say("negatives to be told", static_cast<double>(f.capacity_));
+    o.say("expected wfpr over its life", plan.wfpr);
     return f;
   }
 
@@ -204,9 +205,10 @@ class AdaptiveStacked {
   static const stacked::PriceList& prices() { return stacked::price_list<Base>(); }
 
   // The sample size for which the expected false positives of the whole life, cold and warm, are fewest.
-  static stacked::StackPlan plan_cold(const Workload& w, const Params& p, double room, double bits) {
+  static stacked::StackPlan plan_cold(const Workload& w, const Params& p, const BuildOptions& o, double room,
+                                      double bits) {
     const CostCurve curve = w.negatives.empty() ? CostCurve::zipf(p.zipf, std::ceil(p.negatives_per_key * room))
-                                                : CostCurve::of(w.costs, w.negatives.size(), w.threads);
+                                                : CostCurve::of(w.costs, w.negatives.size(), o.threads);
     const double life = std::max(1.0, p.queries_per_key * room), share = 1 - w.stranger_share;
     stacked::StackPlan best;
     // The paper tries a few sizes as well: halving ones, because the rates move with their logarithm.

@@ -127,7 +127,7 @@ class Stacked {
   static double bits_per_key(double fpr) { return Base::bits_per_key(fpr); }
   static Params params_for(double fpr) { return {.bits_per_key = bits_per_key(fpr)}; }
 
-  static Result<Stacked> build(const Workload& w, const Params& p) {
+  static Result<Stacked> build(const Workload& w, const Params& p, const BuildOptions& o = {}) {
     if (p.layers % 2 == 0 || p.layers > kMostLayers)
       return Error{Errc::invalid_argument, "stacked: layers is " + std::to_string(p.layers) +
                                                "; it must be odd and at most " + std::to_string(kMostLayers)};
@@ -138,7 +138,7 @@ class Stacked {
     if (p.max_fpr_times != 0 && !(p.max_fpr_times >= 1))
       return Error{Errc::invalid_argument,
                    "stacked: max_fpr_times is " + to_text(p.max_fpr_times) + "; it must be 0 or at least 1"};
-    return Builder(w, p).build();
+    return Builder(w, p, o).build();
   }
 
   bool may_contain(Digest d) const noexcept { return first_.may_contain(d) && (rest_.empty() || deeper(d)); }
@@ -246,14 +246,14 @@ class Stacked {
 template <TunableFilter Base, std::size_t kMostLayers>
 class Stacked<Base, kMostLayers>::Builder {
  public:
-  Builder(const Workload& w, const Params& p)
-      : w_(w), p_(p), room_(DynamicFilter<Base> ? w.room() : w.keys.size()), grows_(room_ > w.keys.size()) {
+  Builder(const Workload& w, const Params& p, const BuildOptions& o)
+      : w_(w), p_(p), o_(o), room_(DynamicFilter<Base> ? o.room(w) : w.keys.size()), grows_(room_ > w.keys.size()) {
     if (p.max_fpr > 0) bound_ = p.max_fpr;
     if (p.max_fpr_times > 0) bound_ = std::min(bound_, p.max_fpr_times * prices_.rate_for(p.bits_per_key));
   }
 
   Result<Stacked> build() {
-    const CostCurve curve = CostCurve::of(w_.costs, w_.negatives.size(), w_.threads);
+    const CostCurve curve = CostCurve::of(w_.costs, w_.negatives.size(), o_.threads);
     const double share = curve.weight() > 0 ? 1 - w_.stranger_share : 0;  // of the queries, about these negatives
     cost_scale_ = share > 0 ? share / curve.weight() : 0;
     // The second attempt leaves every layer all that its base may take beside its price.
@@ -300,7 +300,7 @@ class Stacked<Base, kMostLayers>::Builder {
                                               to_text(double{params.bits_per_key}) + " bits per key in one layer; " +
                                               to_text(p_.bits_per_key) + " are allowed"};
     }
-    auto first = Base::build(layer_workload(w_.keys, static_cast<double>(room_)), params);
+    auto first = Base::build({.keys = w_.keys}, params, layer_options(static_cast<double>(room_)));
     if (!first) return std::move(first).error();
     Stacked f;
     f.first_ = std::move(*first);
@@ -310,7 +310,7 @@ class Stacked<Base, kMostLayers>::Builder {
 
   Result<Stacked> stack(double first_rate, CostCurve::Cut cut) {
     Stacked f;
-    auto first = Base::build(layer_workload(w_.keys, static_cast<double>(room_)), Base::params_for(first_rate));
+    auto first = Base::build({.keys = w_.keys}, Base::params_for(first_rate), layer_options(static_cast<double>(room_)));
     if (!first) return std::move(first).error();
     f.first_ = std::move(*first);
     passed_keys_layer(f.first_, first_rate);
@@ -370,7 +370,7 @@ class Stacked<Base, kMostLayers>::Builder {
       known_weight = cost_scale_ * CostCurve::of(known.costs, known.digests.size()).weight();
     }
     tell(f, stored, here_.accepted_weight + here_.others + known_weight);
-    w_.say("negatives that are keys", static_cast<double>(keys_among));
+    o_.say("negatives that are keys", static_cast<double>(keys_among));
     return f;
   }
 
@@ -404,19 +404,18 @@ class Stacked<Base, kMostLayers>::Builder {
     here_.reaches *= rate;
   }
 
-  Workload layer_workload(std::span<const Digest> keys, double room) const {
-    return {.keys = keys,
-            .capacity = grows_ ? static_cast<std::uint64_t>(std::ceil(room)) : 0,
-            .seed = w_.seed,
-            .threads = w_.threads,
-            .progress = w_.progress};
+  BuildOptions layer_options(double room) const {
+    return {.capacity = grows_ ? static_cast<std::uint64_t>(std::ceil(room)) : 0,
+            .seed = o_.seed,
+            .threads = o_.threads,
+            .progress = o_.progress};
   }
 
   Result<Ok> add_layer(Stacked& f, std::span<const Digest> members, double room,
                        const typename Base::Params& params) const {
     std::vector<Digest> digests(members.size());
     for (std::size_t i = 0; i < members.size(); ++i) digests[i] = layer_digest(members[i], f.layers());
-    auto layer = Base::build(layer_workload(digests, room), params);
+    auto layer = Base::build({.keys = digests}, params, layer_options(room));
     if (!layer) return std::move(layer).error();
     f.rest_.push_back(std::move(*layer));
     return Ok{};
@@ -427,9 +426,9 @@ class Stacked<Base, kMostLayers>::Builder {
   }
 
   void tell(const Stacked& f, std::size_t stored, double wfpr) const {
-    w_.say("layers", static_cast<double>(f.layers()));
-    w_.say("negatives stored", static_cast<double>(stored));
-    w_.say("expected wfpr", wfpr);
+    o_.say("layers", static_cast<double>(f.layers()));
+    o_.say("negatives stored", static_cast<double>(stored));
+    o_.say("expected wfpr", wfpr);
   }
 
   // Those that the cut takes and the layer, if there is one, accepts; in their order.
@@ -437,7 +436,7 @@ class Stacked<Base, kMostLayers>::Builder {
               CostCurve::Cut cut) const {
     constexpr std::size_t kPart = std::size_t{1} << 16;  // enough to keep a thread busy, few enough to share out
     std::vector<Sifted> parts(divide_up(digests.size(), kPart));
-    parallel_for(parts.size(), w_.threads, [&](std::uint64_t part) {
+    parallel_for(parts.size(), o_.threads, [&](std::uint64_t part) {
       const std::size_t end = std::min<std::size_t>(digests.size(), (part + 1) * kPart);
       std::array<std::size_t, kBatch> taken;
       std::array<Digest, kBatch> asked;
@@ -514,6 +513,7 @@ class Stacked<Base, kMostLayers>::Builder {
 
   const Workload& w_;
   const Params& p_;
+  const BuildOptions& o_;
   const stacked::PriceList& prices_ = stacked::price_list<Base>();
   stacked::LayerExtra extra_ = stacked::layer_extra<Base>();
   std::uint64_t room_;  // keys that will be in

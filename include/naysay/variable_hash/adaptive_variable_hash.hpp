@@ -29,8 +29,8 @@ class AdaptiveVariableHash {
  public:
   // Builds a filter and writes the file of its keys.
   static Result<AdaptiveVariableHash> create(const std::string& path, const Workload& w,
-                                             const VariableHash::Params& p) {
-    auto filter = VariableHash::build(w, p);
+                                             const VariableHash::Params& p, const BuildOptions& o = {}) {
+    auto filter = VariableHash::build(w, p, o);
     if (!filter) return std::move(filter).error();
     if (auto ok = SlotFile::create(path, *filter, w.keys); !ok) return std::move(ok).error();
     return open(path, std::move(*filter));

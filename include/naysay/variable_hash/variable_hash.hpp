@@ -128,26 +128,27 @@ class VariableHash {
   }
   static Params params_for(double rate) { return {.bits_per_key = bits_per_key(rate)}; }
 
-  static Result<VariableHash> build(const Workload& w, const Params& p) {
+  static Result<VariableHash> build(const Workload& w, const Params& p, const BuildOptions& o = {}) {
     const auto shape = plan(w.keys.size(), p);
     if (!shape) return shape.error();
-    return search(w, *shape, VariableHash(*shape, w.seed), Spreads::wanted);
+    return search(w, o, *shape, VariableHash(*shape, o.seed), Spreads::wanted);
   }
 
   // Whether the spread functions are to be found, or were found by somebody else (cuda/).
   enum class Spreads { wanted, given };
 
   // Finds the functions of a filter of that shape, whose slot functions are all 0.
-  static VariableHash search(const Workload& w, const Shape& shape, VariableHash f, Spreads spreads) {
+  static VariableHash search(const Workload& w, const BuildOptions& o, const Shape& shape, VariableHash f,
+                             Spreads spreads) {
     const Negatives negatives(w, f);
     std::atomic<std::uint64_t> done{0}, still_accepted{0};
-    for_each_shard(w.keys, f.regions_, w.threads, [&](std::uint64_t region, std::span<std::uint64_t> los) {
+    for_each_shard(w.keys, f.regions_, o.threads, [&](std::uint64_t region, std::span<std::uint64_t> los) {
       Worker(f, shape, spreads, negatives, still_accepted).build(region, los);
       const std::uint64_t so_far = done.fetch_add(1, std::memory_order_relaxed);
-      if (w.threads <= 1 && so_far % kTellRegions == 0)
-        w.tell("variable-hash: searching functions", so_far, f.regions_);
+      if (o.threads <= 1 && so_far % kTellRegions == 0)
+        o.tell("variable-hash: searching functions", so_far, f.regions_);
     });
-    f.say(w, still_accepted.load());
+    f.say(w, o, still_accepted.load());
     return f;
   }
 
@@ -243,14 +244,14 @@ class VariableHash {
   }
   std::span<std::uint64_t> mutable_functions() noexcept { return {functions_.mutable_data(), functions_.size()}; }
   // What a builder has to say about itself when it is done.
-  void say(const Workload& w, std::uint64_t still_accepted) const {
-    if (!w.report) return;
-    w.say("slots", static_cast<double>(slots()));
-    w.say("keys per slot", static_cast<double>(w.keys.size()) / static_cast<double>(slots()));
-    w.say("bits per function", function_bits_);
-    w.say("functions per slot", k_ + static_cast<double>(extra_) / static_cast<double>(slots()));
-    w.say("functions not found (share)", share_not_found());
-    if (!w.negatives.empty()) w.say("known negatives still accepted", static_cast<double>(still_accepted));
+  void say(const Workload& w, const BuildOptions& o, std::uint64_t still_accepted) const {
+    if (!o.report) return;
+    o.say("slots", static_cast<double>(slots()));
+    o.say("keys per slot", static_cast<double>(w.keys.size()) / static_cast<double>(slots()));
+    o.say("bits per function", function_bits_);
+    o.say("functions per slot", k_ + static_cast<double>(extra_) / static_cast<double>(slots()));
+    o.say("functions not found (share)", share_not_found());
+    if (!w.negatives.empty()) o.say("known negatives still accepted", static_cast<double>(still_accepted));
   }
 
   template <class Self, class V>

@@ -9,7 +9,7 @@
 // With known negatives the device spreads, which is the long part, and the CPU chooses the slot functions.
 //
 // Promises   the bytes of VariableHash::build for the same workload, params and seed.
-// Cost       24 bytes of device memory a key and 16 a slot; Workload::threads of the host copy the keys.
+// Cost       24 bytes of device memory a key and 16 a slot; BuildOptions::threads of the host copy the keys.
 #pragma once
 
 #include "naysay/variable_hash/variable_hash.hpp"
@@ -21,13 +21,14 @@ namespace naysay::cuda {
 int devices() noexcept;
 
 // On the first device, or on the CPU where there is none. Reports "built on the gpu" as 1 or 0.
-Result<VariableHash> build_variable_hash(const Workload& w, const VariableHash::Params& p);
+Result<VariableHash> build_variable_hash(const Workload& w, const VariableHash::Params& p, const BuildOptions& o = {});
 
 // The same over any device that does such jobs: tests have one without a GPU.
 struct Device {
   int (*count)() noexcept;
   Answer (*run)(const DeviceJob&) noexcept;
 };
-Result<VariableHash> build_variable_hash(const Workload& w, const VariableHash::Params& p, const Device& device);
+Result<VariableHash> build_variable_hash(const Workload& w, const VariableHash::Params& p, const BuildOptions& o,
+                                         const Device& device);
 
 }  // namespace naysay::cuda

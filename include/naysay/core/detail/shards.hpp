@@ -130,21 +130,21 @@ void for_each_shard(std::span<const Digest> keys, std::uint64_t shards, unsigned
   for_each_shard(keys, std::span<const std::uint64_t>(shard_counts(keys, shards, split)), threads, body, split);
 }
 
-// Tells a workload's progress how many shards are done: from any thread, one call at a time.
+// Tells a build's progress callback how many shards are done: from any thread, one call at a time.
 class ShardsDone {
  public:
-  ShardsDone(const Workload& w, std::string_view stage, std::uint64_t shards) : w_(w), stage_(stage), shards_(shards) {}
+  ShardsDone(const BuildOptions& o, std::string_view stage, std::uint64_t shards) : o_(o), stage_(stage), shards_(shards) {}
   void one_more() {
     const std::uint64_t done = done_.fetch_add(1, std::memory_order_relaxed) + 1;
-    if (!w_.progress || (done % kTellShards != 0 && done != shards_)) return;
+    if (!o_.progress || (done % kTellShards != 0 && done != shards_)) return;
     const std::lock_guard lock(telling_);
-    w_.tell(stage_, done, shards_);
+    o_.tell(stage_, done, shards_);
   }
 
  private:
   static constexpr std::uint64_t kTellShards = 256;
 
-  const Workload& w_;
+  const BuildOptions& o_;
   std::string_view stage_;
   std::uint64_t shards_;
   std::atomic<std::uint64_t> done_{0};

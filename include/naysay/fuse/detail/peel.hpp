@@ -83,8 +83,8 @@ class PeeledCells {
 
   // Requires the plan of the same workload and geometry. `who` begins an error message.
   template <class Geometry>
-  static Result<PeeledCells> build(std::string_view who, const Workload& w, Plan plan, unsigned width,
-                                   const Geometry& geometry) {
+  static Result<PeeledCells> build(std::string_view who, const Workload& w, const BuildOptions& o, Plan plan,
+                                   unsigned width, const Geometry& geometry) {
     PeeledCells f;
     f.shards_ = std::move(plan.shards);
     f.cells_ = Cells(plan.cells, width);
@@ -94,7 +94,7 @@ class PeeledCells {
     std::mutex telling;
     const std::string stage = std::string(who) + ": peeling";
     for_each_shard(
-        w.keys, std::span<const std::uint64_t>(plan.counts), w.threads,
+        w.keys, std::span<const std::uint64_t>(plan.counts), o.threads,
         [&](std::uint64_t s, std::span<std::uint64_t> keys) {
           Shard& shard = f.shards_.at_mut(s);
           const std::uint64_t slots = geometry.slots(shard.range);
@@ -108,7 +108,7 @@ class PeeledCells {
               keys = keys.first(static_cast<std::size_t>(std::unique(keys.begin(), keys.end()) - keys.begin()));
             }
             if (attempt > 0) std::fill(words.mutable_data(), words.mutable_data() + slots, 0);
-            shard.seed = mix64(w.seed + attempt * 0x9e3779b97f4a7c15u);
+            shard.seed = mix64(o.seed + attempt * 0x9e3779b97f4a7c15u);
             peeled = peel(keys, shard, geometry, words.mutable_data(), slots, scratch.get());
             if (!peeled) repeated.fetch_add(1, std::memory_order_relaxed);
           }
@@ -116,14 +116,14 @@ class PeeledCells {
             f.cells_.write(shard.first * kUnit, words.data(), slots);
           else
             failed.store(true, std::memory_order_relaxed);
-          if (w.progress) {
+          if (o.progress) {
             const std::lock_guard<std::mutex> one_at_a_time(telling);
-            w.tell(stage, ++done, f.shards_.size());
+            o.tell(stage, ++done, f.shards_.size());
           }
         },
         SplitByLo{});
-    w.say("shards", static_cast<double>(f.shards_.size()));
-    w.say("attempts repeated", static_cast<double>(repeated.load()));
+    o.say("shards", static_cast<double>(f.shards_.size()));
+    o.say("attempts repeated", static_cast<double>(repeated.load()));
     if (failed.load())
       return Error{Errc::build_failed, std::string(who) + ": a shard did not peel with any of " +
                                            std::to_string(kAttempts) + " seeds; another seed may help"};

@@ -62,9 +62,10 @@ template <bool Gamma>
 class Tpjo {
  public:
   // Requires k < family, and words for `bits` bits, all zero.
-  Tpjo(const Workload& w, unsigned k, unsigned family, std::uint64_t bits, std::uint64_t* words,
+  Tpjo(const Workload& w, const BuildOptions& o, unsigned k, unsigned family, std::uint64_t bits, std::uint64_t* words,
        HashExpressor& expressor)
       : w_(w),
+        o_(o),
         k_(k),
         family_(family),
         bits_(bits),
@@ -87,7 +88,7 @@ class Tpjo {
       find_owners(queue);
       if constexpr (Gamma) find_watchers();
       for (std::size_t i = 0; i < queue.size(); ++i) {
-        if (i % kTellEvery == 0) w_.tell("habf: moving keys", i, queue.size());
+        if (i % kTellEvery == 0) o_.tell("habf: moving keys", i, queue.size());
         resolve(queue[i]);
       }
       outcome_.requeued += victims_.size();
@@ -110,7 +111,7 @@ class Tpjo {
   void each(std::span<const Digest> all, std::string_view stage, const std::uint64_t* bits, Body&& body) const {
     std::array<Positions, kAhead> at;
     for (std::size_t first = 0; first < all.size(); first += kAhead) {
-      if (first % kTellEvery == 0) w_.tell(stage, first, all.size());
+      if (first % kTellEvery == 0) o_.tell(stage, first, all.size());
       const std::size_t many = std::min(kAhead, all.size() - first);
       for (std::size_t i = 0; i < many; ++i) {
         positions(all[first + i], at[i].data());
@@ -289,6 +290,7 @@ class Tpjo {
   }
 
   const Workload& w_;
+  const BuildOptions& o_;
   const unsigned k_, family_;
   const std::uint64_t bits_;
   std::uint64_t* words_;

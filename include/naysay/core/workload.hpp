@@ -1,0 +1,76 @@
+// Workload and BuildOptions: what a filter is built from, and how.
+//
+//   Workload       the keys, the known negatives and what each of them costs
+//   BuildOptions   room for later keys, seed, threads, how keys are digested, progress and report
+//
+// Both are views: a build reads them and keeps nothing.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "naysay/core/hash.hpp"
+
+namespace naysay {
+
+// Called now and then during a long build: what is being done, and how much of it is done. Called from one thread at a
+// time.
+using Progress = std::function<void(std::string_view stage, std::uint64_t done, std::uint64_t total)>;
+
+// What a build reports about itself, in its own words and order: "shards retried", "known negatives refused", ...
+// The tool prints it, the library never does.
+struct Report {
+  struct Line {
+    std::string name;
+    double value;
+  };
+  std::vector<Line> lines;
+  void add(std::string_view name, double value) { lines.push_back({std::string(name), value}); }
+};
+
+struct NegativeSource;  // core/negatives.hpp
+
+struct Workload {
+  std::span<const Digest> keys = {};       // in any order; a key may come more than once
+  std::span<const Digest> negatives = {};  // known negatives; one that is also a key is treated as a key
+  std::span<const float> costs = {};       // of the negatives, finite and >= 0; empty: each costs 1
+
+  // Known negatives that are too many to hold, for filters that claim streams_negatives; then negatives is empty.
+  const NegativeSource* source = nullptr;
+
+  // The bytes of the keys and of the negatives, parallel to them; filled only for filters that claim reads_bytes.
+  std::span<const std::string_view> key_bytes = {};
+  std::span<const std::string_view> negative_bytes = {};
+
+  double stranger_share = 0.01;  // the share of the negative queries that will be about strangers
+
+  float cost(std::uint64_t i) const noexcept { return costs.empty() ? 1.0f : costs[i]; }
+};
+
+struct BuildOptions {
+  std::uint64_t capacity = 0;  // keys that a dynamic filter must have room for; fewer than the keys given: their number
+  std::uint64_t seed = 0;      // same workload, parameters and seed: same bytes
+  unsigned threads = 1;        // any number gives the same bytes
+  Hasher hasher = {};          // how keys are digested; the digests of a Workload must have been made by it
+  Progress progress = {};      // may be empty
+  Report* report = nullptr;    // may be null
+
+  // The number of keys to have room for.
+  std::uint64_t room(const Workload& w) const noexcept { return std::max<std::uint64_t>(capacity, w.keys.size()); }
+  void tell(std::string_view stage, std::uint64_t done, std::uint64_t total) const {
+    if (progress) progress(stage, done, total);
+  }
+  void say(std::string_view name, double value) const {
+    if (report) report->add(name, value);
+  }
+};
+
+// A loop over keys calls progress once in this many.
+inline constexpr std::uint64_t kTellEvery = std::uint64_t{1} << 20;
+
+}  // namespace naysay
