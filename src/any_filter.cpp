@@ -22,13 +22,13 @@ struct FileHeader {
   std::uint64_t checksum = 0;
   std::uint64_t keys = 0;
   std::uint32_t hash = 0;
-  std::uint32_t reserved = 0;
+  std::uint32_t key_kind = 0;
   std::uint64_t seed = 0;
   std::uint64_t secret_lo = 0;
   std::uint64_t secret_hi = 0;
-  std::uint64_t reserved2 = 0;
+  std::uint64_t reserved = 0;
 };
-static_assert(sizeof(FileHeader) == 80);
+static_assert(sizeof(FileHeader) == file_detail::kHeaderBytes);
 
 constexpr std::array<char, 2> kBareMagic = {'n', 's'};
 
@@ -39,20 +39,41 @@ struct BareHeader {
 };
 static_assert(sizeof(BareHeader) == 8);
 
+constexpr double kMaxBitsPerKey = 4096;  // beyond, storing the keys themselves is smaller
+
 std::uint64_t file_checksum(FileHeader header, std::span<const std::byte> bytes) {
   header.checksum = 0;
   const std::uint64_t seed = checksum(std::as_bytes(std::span(&header, 1)));
   return checksum(bytes.subspan(sizeof header), seed);
 }
 
-Error unknown_filter(std::string_view name) {
+// The names of the filters of which `which` holds.
+template <class Which>
+std::string names_of_filters(Which which) {
   std::string names;
-  for (const FilterType& t : filter_types()) names += (names.empty() ? "" : ", ") + std::string(t.name);
-  return {Errc::invalid_argument, "no filter '" + std::string(name) + "'; there are " + names};
+  for (const FilterType& t : filter_types())
+    if (which(t)) names += (names.empty() ? "" : ", ") + std::string(t.name);
+  return names;
 }
 
-Result<Ok> check_workload(std::string_view who, const Workload& w) {
+Error unknown_filter(std::string_view name) {
+  return {Errc::invalid_argument, "no filter has the name '" + std::string(name) + "'; there are " +
+                                      names_of_filters([](const FilterType&) { return true; })};
+}
+
+Result<const FilterType*> type_with_id(std::uint32_t id) {
+  const FilterType* type = find_filter(id);
+  if (!type) return Error{Errc::unsupported, "filter id " + std::to_string(id) + " is unknown to this naysay"};
+  return type;
+}
+
+}  // namespace
+
+Result<Ok> check_build(std::string_view who, const Workload& w, double bits_per_key) {
   const std::string start = std::string(who) + ": ";
+  if (!(bits_per_key > 0 && bits_per_key <= kMaxBitsPerKey))
+    return Error{Errc::invalid_argument, start + "bits_per_key is " + to_text(bits_per_key) +
+                                             "; it must be more than 0 and at most " + to_text(kMaxBitsPerKey)};
   if (!w.costs.empty() && w.costs.size() != w.negatives.size())
     return Error{Errc::invalid_argument, start + std::to_string(w.costs.size()) + " costs for " +
                                              std::to_string(w.negatives.size()) + " negatives; give one each, or none"};
@@ -66,75 +87,29 @@ Result<Ok> check_workload(std::string_view who, const Workload& w) {
   return Ok{};
 }
 
-}  // namespace
+// ---- files ----------------------------------------------------------------------------------------------------------
 
-Result<AnyFilter> AnyFilter::build(std::string_view filter, const Workload& workload, std::span<const Param> params,
-                                   const BuildOptions& options) {
-  const FilterType* type = find_filter(filter);
-  if (!type) return unknown_filter(filter);
-  if (auto ok = check_workload(filter, workload); !ok) return ok.error();
-  if (workload.source && type->claims.uses_negatives && !type->claims.streams_negatives)
-    return Error{
-        Errc::invalid_argument,
-        std::string(filter) +
-            ": it holds all known negatives in memory; a filter that reads them piece by piece is taught-ribbon"};
-  auto model = type->build(type->name, workload, params, options);
-  if (!model) return std::move(model).error();
-  AnyFilter f;
-  f.type_ = type;
-  f.model_ = std::move(*model);
-  f.hasher_ = options.hasher;
-  f.keys_ = workload.keys.size();
-  return f;
-}
+namespace file_detail {
 
-Result<AnyFilter> AnyFilter::from_fields(std::string_view name, std::span<const std::byte> fields, std::uint64_t keys,
-                                         const Hasher& hasher) {
-  const FilterType* type = find_filter(name);
-  if (!type) return unknown_filter(name);
-  FieldReader reader(fields, 0, kFileAlignment, FieldReader::Arrays::copy);
-  auto model = type->read(reader, true);
-  if (!model) return std::move(model).error();
-  AnyFilter f;
-  f.type_ = type;
-  f.model_ = std::move(*model);
-  f.hasher_ = hasher;
-  f.keys_ = keys;
-  return f;
-}
-
-std::vector<std::byte> AnyFilter::save() const {
-  std::vector<std::byte> out(sizeof(FileHeader));
-  FieldWriter writer(out, kFileAlignment);
-  model_->write_params(writer);
-  model_->write_fields(writer);
+void seal(const FilterType& type, const FilterFacts& facts, std::vector<std::byte>& file) {
   FileHeader h;
-  h.filter = type_->id;
-  h.size = out.size();
-  h.keys = keys_;
-  h.hash = static_cast<std::uint32_t>(hasher_.id);
-  h.seed = hasher_.seed;
-  h.secret_lo = hasher_.secret.lo;
-  h.secret_hi = hasher_.secret.hi;
-  h.checksum = file_checksum(h, out);
-  std::memcpy(out.data(), &h, sizeof h);
-  return out;
+  h.filter = type.id;
+  h.size = file.size();
+  h.keys = facts.keys;
+  h.hash = static_cast<std::uint32_t>(facts.hasher.id);
+  h.key_kind = static_cast<std::uint32_t>(facts.key_kind);
+  h.seed = facts.hasher.seed;
+  h.secret_lo = facts.hasher.secret.lo;
+  h.secret_hi = facts.hasher.secret.hi;
+  h.checksum = file_checksum(h, file);
+  std::memcpy(file.data(), &h, sizeof h);
 }
 
-Result<AnyFilter> AnyFilter::read_fields(std::uint32_t id, FieldReader& reader, bool with_params) {
-  const FilterType* type = find_filter(id);
-  if (!type) return Error{Errc::unsupported, "filter id " + std::to_string(id) + " is unknown to this naysay"};
-  auto model = type->read(reader, with_params);
-  if (!model) return std::move(model).error();
-  if (reader.left() != 0)
-    return Error{Errc::corrupt, std::to_string(reader.left()) + " bytes follow the last field; there must be none"};
-  AnyFilter f;
-  f.type_ = type;
-  f.model_ = std::move(*model);
-  return f;
+Result<Ok> write(const std::string& path, std::span<const std::byte> file) {
+  return files::write_atomically(path, file);
 }
 
-Result<AnyFilter> AnyFilter::read(std::span<const std::byte> bytes, FieldReader::Arrays arrays) {
+Result<Opened> open(std::span<const std::byte> bytes) {
   FileHeader h;
   if (bytes.size() < sizeof h.magic || std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0)
     return Error{Errc::corrupt, "not a naysay file; it must begin with 'naysay'"};
@@ -150,42 +125,85 @@ Result<AnyFilter> AnyFilter::read(std::span<const std::byte> bytes, FieldReader:
                  "the header says " + std::to_string(h.size) + " bytes; the file has " + std::to_string(bytes.size())};
   if (h.checksum != file_checksum(h, bytes))
     return Error{Errc::corrupt, "the checksum does not match; the file was changed or damaged after it was written"};
-  if (h.reserved != 0 || h.reserved2 != 0)
+  if (h.reserved != 0 || h.key_kind > static_cast<std::uint32_t>(KeyKind::integer))
     return Error{Errc::unsupported, "reserved header bytes are not zero; the file needs a newer naysay"};
   if (h.hash != static_cast<std::uint32_t>(HashId::xxh3) && h.hash != static_cast<std::uint32_t>(HashId::siphash))
     return Error{Errc::unsupported, "hash id " + std::to_string(h.hash) + " is unknown to this naysay"};
-  FieldReader reader(bytes, sizeof h, kFileAlignment, arrays);
-  auto f = read_fields(h.filter, reader, true);
-  if (!f) return f;
-  f->hasher_ = {static_cast<HashId>(h.hash), h.seed, {h.secret_lo, h.secret_hi}};
-  f->keys_ = h.keys;
-  f->borrowed_ = arrays == FieldReader::Arrays::borrow;
+  NAYSAY_TRY(const FilterType* type, type_with_id(h.filter));
+  return Opened{bytes,
+                type,
+                {.hasher = {static_cast<HashId>(h.hash), h.seed, {h.secret_lo, h.secret_hi}},
+                 .key_kind = static_cast<KeyKind>(h.key_kind),
+                 .keys = h.keys}};
+}
+
+Result<Opened> open_file(const std::string& path) {
+  NAYSAY_TRY(files::Mapping mapping, files::map(path));
+  auto file = open(mapping.bytes);
+  if (!file) return in_file(path, std::move(file).error());
+  file->facts.mapping = std::move(mapping.keeper);
+  return file;
+}
+
+Error in_file(const std::string& path, Error error) { return {error.code, path + ": " + error.message}; }
+
+Error other_type(const FilterType& found, const FilterType& expected) {
+  return {Errc::unsupported,
+          "the file holds a " + std::string(found.name) + " filter; it was opened as " + std::string(expected.name)};
+}
+
+}  // namespace file_detail
+
+Result<AnyFilter> AnyFilter::read(file_detail::Opened file, file_detail::Bytes how) {
+  const bool map = how == file_detail::Bytes::map;
+  FieldReader reader(file.bytes, file_detail::kHeaderBytes, kFileAlignment,
+                     map ? FieldReader::Arrays::borrow : FieldReader::Arrays::copy);
+  AnyFilter f;
+  f.type_ = file.type;
+  NAYSAY_TRY(f.model_, file.type->read(reader, true));
+  f.facts_ = std::move(file.facts);
+  f.facts_.borrowed = map;
+  if (!map) f.facts_.mapping.reset();
   return f;
 }
 
-Result<AnyFilter> AnyFilter::load(std::span<const std::byte> bytes) { return read(bytes, FieldReader::Arrays::copy); }
-Result<AnyFilter> AnyFilter::view(std::span<const std::byte> bytes) { return read(bytes, FieldReader::Arrays::borrow); }
-
-Result<AnyFilter> AnyFilter::map_file(const std::string& path) {
-  auto mapping = files::map(path);
-  if (!mapping) return std::move(mapping).error();
-  auto f = view(mapping->bytes);
-  if (!f) return Error{f.error().code, path + ": " + f.error().message};
-  f->mapping_ = mapping->keeper;
-  return f;
+Result<AnyFilter> AnyFilter::load(std::span<const std::byte> bytes) {
+  return no_memory_is_an_error("load", [&]() -> Result<AnyFilter> {
+    NAYSAY_TRY(file_detail::Opened file, file_detail::open(bytes));
+    return read(std::move(file), file_detail::Bytes::copy);
+  });
 }
 
-Result<AnyFilter> AnyFilter::load_file(const std::string& path) {
-  auto mapping = files::map(path);
-  if (!mapping) return std::move(mapping).error();
-  auto f = load(mapping->bytes);
-  if (!f) return Error{f.error().code, path + ": " + f.error().message};
-  return f;
+Result<AnyFilter> AnyFilter::view(std::span<const std::byte> bytes) {
+  return no_memory_is_an_error("view", [&]() -> Result<AnyFilter> {
+    NAYSAY_TRY(file_detail::Opened file, file_detail::open(bytes));
+    return read(std::move(file), file_detail::Bytes::map);
+  });
 }
 
-Result<Ok> AnyFilter::save_file(const std::string& path) const { return files::write_atomically(path, save()); }
+Result<AnyFilter> AnyFilter::open(const std::string& path, file_detail::Bytes how) {
+  return no_memory_is_an_error(path, [&]() -> Result<AnyFilter> {
+    NAYSAY_TRY(file_detail::Opened file, file_detail::open_file(path));
+    auto f = read(std::move(file), how);
+    if (!f) return file_detail::in_file(path, std::move(f).error());
+    return f;
+  });
+}
 
-std::vector<std::byte> AnyFilter::save_bare() const {
+std::vector<std::byte> AnyFilter::to_bytes() const {
+  std::vector<std::byte> file(file_detail::kHeaderBytes);
+  FieldWriter writer(file, kFileAlignment);
+  model_->write_params(writer);
+  model_->write_fields(writer);
+  file_detail::seal(*type_, facts_, file);
+  return file;
+}
+
+Result<Ok> AnyFilter::save(const std::string& path) const {
+  return no_memory_is_an_error(path, [&] { return file_detail::write(path, to_bytes()); });
+}
+
+std::vector<std::byte> AnyFilter::to_bare() const {
   std::vector<std::byte> out(sizeof(BareHeader));
   BareHeader h;
   h.filter = type_->id;
@@ -195,68 +213,93 @@ std::vector<std::byte> AnyFilter::save_bare() const {
   return out;
 }
 
-Result<AnyFilter> AnyFilter::view_bare(std::span<const std::byte> bytes, const Hasher& hasher) {
-  BareHeader h;
-  if (bytes.size() < sizeof h)
-    return Error{Errc::corrupt, "the bare header needs " + std::to_string(sizeof h) + " bytes; " +
-                                    std::to_string(bytes.size()) + " are left"};
-  std::memcpy(&h, bytes.data(), sizeof h);
-  if (h.magic != kBareMagic) return Error{Errc::corrupt, "not a bare naysay payload; it must begin with 'ns'"};
-  if (h.version != kVersion)
-    return Error{Errc::unsupported, "the payload has format version " + std::to_string(h.version) +
-                                        "; this naysay reads version " + std::to_string(kVersion)};
-  FieldReader reader(bytes, sizeof h, 0, FieldReader::Arrays::borrow);
-  auto f = read_fields(h.filter, reader, false);
-  if (!f) return f;
-  f->hasher_ = hasher;
-  f->borrowed_ = true;
-  return f;
+Result<AnyFilter> AnyFilter::view_bare(std::span<const std::byte> bytes, const FilterFacts& facts) {
+  return no_memory_is_an_error("view_bare", [&]() -> Result<AnyFilter> {
+    BareHeader h;
+    if (bytes.size() < sizeof h)
+      return Error{Errc::corrupt, "the bare header needs " + std::to_string(sizeof h) + " bytes; " +
+                                      std::to_string(bytes.size()) + " are left"};
+    std::memcpy(&h, bytes.data(), sizeof h);
+    if (h.magic != kBareMagic) return Error{Errc::corrupt, "not a bare naysay payload; it must begin with 'ns'"};
+    if (h.version != kVersion)
+      return Error{Errc::unsupported, "the payload has format version " + std::to_string(h.version) +
+                                          "; this naysay reads version " + std::to_string(kVersion)};
+    FieldReader reader(bytes, sizeof h, 0, FieldReader::Arrays::borrow);
+    AnyFilter f;
+    NAYSAY_TRY(f.type_, type_with_id(h.filter));
+    NAYSAY_TRY(f.model_, f.type_->read(reader, false));
+    f.facts_ = facts;
+    f.facts_.borrowed = true;
+    return f;
+  });
 }
 
-bool AnyFilter::insert(Digest d) noexcept {
-  assert(type_->dynamic);
-  make_own();
-  const bool done = model_->insert(d);
-  keys_ += done;
-  return done;
+// ---- building and changing ------------------------------------------------------------------------------------------
+
+Result<AnyFilter> AnyFilter::build(std::string_view filter, const Workload& workload, std::span<const Param> params,
+                                   const BuildOptions& options, KeyKind kind) {
+  const FilterType* type = find_filter(filter);
+  if (!type) return unknown_filter(filter);
+  if (workload.source && type->claims.uses_negatives && !type->claims.streams_negatives)
+    return Error{Errc::invalid_argument,
+                 std::string(filter) + ": it holds all known negatives in memory; filters that read them piece by "
+                                       "piece are " +
+                     names_of_filters([](const FilterType& t) { return t.claims.streams_negatives; })};
+  return type->build(workload, params, options, kind);
 }
 
-bool AnyFilter::erase(Digest d) noexcept {
-  assert(type_->erasable);
-  make_own();
-  const bool done = model_->erase(d);
-  keys_ -= done;
-  return done;
+AnyFilter::AnyFilter(const FilterType& type, void* keyed, FilterFacts facts)
+    : type_(&type), model_(type.adopt(keyed)), facts_(std::move(facts)) {}
+
+Result<Ok> AnyFilter::own() {
+  if (!facts_.borrowed) return Ok{};
+  return no_memory_is_an_error(type_->name, [&]() -> Result<Ok> {
+    model_->own();
+    facts_.mapping.reset();
+    facts_.borrowed = false;
+    return Ok{};
+  });
 }
 
-bool AnyFilter::adapt(Digest d, float cost) noexcept {
-  assert(type_->adaptive);
-  make_own();
-  return model_->adapt(d, cost);
+Outcome AnyFilter::insert_digest(Digest d) noexcept {
+  if (!type_->dynamic) return Outcome::unsupported;
+  if (!own()) return Outcome::no_memory;
+  if (!model_->insert(d)) return Outcome::no_room;
+  ++facts_.keys;
+  return Outcome::done;
+}
+
+Outcome AnyFilter::erase_digest(Digest d) noexcept {
+  if (!type_->erasable) return Outcome::unsupported;
+  if (!own()) return Outcome::no_memory;
+  if (!model_->erase(d)) return Outcome::absent;
+  facts_.keys -= facts_.keys > 0;  // a bare payload does not say how many there are
+  return Outcome::done;
+}
+
+Outcome AnyFilter::adapt_digest(Digest d, float cost) noexcept {
+  if (!type_->adaptive) return Outcome::unsupported;
+  if (!own()) return Outcome::no_memory;
+  return model_->adapt(d, cost) ? Outcome::done : Outcome::no_room;
 }
 
 Result<Ok> AnyFilter::warm(std::span<const Digest> keys) {
-  assert(type_->warming);
-  make_own();
-  return model_->warm(keys);
+  if (!type_->warming)
+    return Error{Errc::unsupported,
+                 std::string(type_->name) + ": it does not warm; filters that do are " +
+                     names_of_filters([](const FilterType& t) { return t.warming; })};
+  NAYSAY_CHECK(own());
+  return no_memory_is_an_error(type_->name, [&] { return model_->warm(keys); });
 }
 
-AnyFilter AnyFilter::clone() const {
-  AnyFilter f;
-  f.type_ = type_;
-  f.model_ = model_->clone();
-  f.mapping_ = mapping_;
-  f.hasher_ = hasher_;
-  f.keys_ = keys_;
-  f.borrowed_ = borrowed_;
-  return f;
-}
-
-void AnyFilter::make_own() {
-  if (!borrowed_) return;
-  model_->own();
-  mapping_.reset();
-  borrowed_ = false;
+Result<AnyFilter> AnyFilter::clone() const {
+  return no_memory_is_an_error(type_->name, [&]() -> Result<AnyFilter> {
+    AnyFilter f;
+    f.type_ = type_;
+    f.model_ = model_->clone();
+    f.facts_ = {.hasher = facts_.hasher, .key_kind = facts_.key_kind, .keys = facts_.keys};
+    return f;
+  });
 }
 
 }  // namespace naysay

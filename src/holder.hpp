@@ -1,15 +1,12 @@
 // Holder<F>: any filter behind erased::Model, and entry<F>(): its row of the registry.
 #pragma once
 
-#include <cassert>
 #include <memory>
 #include <utility>
 
 #include "naysay/any_filter.hpp"
 
 namespace naysay::erased {
-
-inline constexpr double kMaxBitsPerKey = 4096;  // beyond, storing the keys themselves is smaller
 
 template <Filter F>
 class Holder final : public Model {
@@ -19,9 +16,11 @@ class Holder final : public Model {
   Holder(F filter, Params params) : filter_(std::move(filter)), params_(std::move(params)) {}
 
   bool may_contain(Digest d) const noexcept override { return filter_.may_contain(d); }
-  bool may_contain(Digest d, std::string_view bytes) const noexcept override {
-    if constexpr (ByteFilter<F>) return filter_.may_contain(d, bytes);
-    return filter_.may_contain(d);
+  bool may_contain(Digest d, [[maybe_unused]] std::string_view bytes) const noexcept override {
+    if constexpr (ByteFilter<F>)
+      return filter_.may_contain(d, bytes);
+    else
+      return filter_.may_contain(d);
   }
   void may_contain(std::span<const Digest> d, std::uint8_t* out) const noexcept override {
     naysay::may_contain(filter_, d, out);
@@ -55,17 +54,23 @@ class Holder final : public Model {
   void drop_index() noexcept override {
     if constexpr (IndexedFilter<F>) filter_.drop_index();
   }
-  void own() override {
-    FieldOwner owner;
-    F::fields(filter_, owner);
-  }
+  void own() override { own(filter_); }
   std::vector<Param> params() const override { return params_to_text(params_); }
   void write_params(FieldWriter& to) const override { Params::fields(params_, to); }
   void write_fields(FieldWriter& to) const override { F::fields(filter_, to); }
-  std::unique_ptr<Model> clone() const override { return std::make_unique<Holder>(filter_, params_); }
-  const void* filter(const void* tag) const noexcept override { return tag == &kTag<F> ? &filter_ : nullptr; }
+  std::unique_ptr<Model> clone() const override {
+    F copy = filter_;
+    own(copy);
+    return std::make_unique<Holder>(std::move(copy), params_);
+  }
+  const void* filter() const noexcept override { return &filter_; }
 
  private:
+  static void own(F& filter) {
+    FieldOwner owner;
+    F::fields(filter, owner);
+  }
+
   F filter_;
   Params params_;
 };
@@ -73,7 +78,6 @@ class Holder final : public Model {
 template <Filter F>
 constexpr FilterType entry(std::string_view name, std::uint32_t id) {
   using Params = typename F::Params;
-  using Made = Result<std::unique_ptr<Model>>;
   FilterType t{};
   t.name = name;
   t.id = id;
@@ -89,26 +93,23 @@ constexpr FilterType entry(std::string_view name, std::uint32_t id) {
     Params params;
     return params_from_text(who, texts, params);
   };
-  t.build = [](std::string_view who, const Workload& w, std::span<const Param> texts,
-               const BuildOptions& o) -> Made {
+  t.build = [](const Workload& w, std::span<const Param> texts, const BuildOptions& o,
+               KeyKind kind) -> Result<AnyFilter> {
+    const std::string_view who = file_detail::type_of<F>().name;
     Params params;
-    if (auto ok = params_from_text(who, texts, params); !ok) return ok.error();
-    if (!(params.bits_per_key > 0 && params.bits_per_key <= kMaxBitsPerKey))
-      return Error{Errc::invalid_argument, std::string(who) + ": bits_per_key is " +
-                                               to_text(double{params.bits_per_key}) +
-                                               "; it must be more than 0 and at most " + to_text(kMaxBitsPerKey)};
-    auto filter = F::build(w, params, o);
-    if (!filter) return std::move(filter).error();
-    return Made(std::make_unique<Holder<F>>(std::move(*filter), params));
+    NAYSAY_CHECK(params_from_text(who, texts, params));
+    NAYSAY_TRY(Keyed<F> keyed, Keyed<F>::build(who, w, params, o, kind));
+    return AnyFilter(std::move(keyed));
   };
-  t.read = [](FieldReader& from, bool with_params) -> Made {
+  t.read = [](FieldReader& from, bool with_params) -> Result<std::unique_ptr<Model>> {
     Params params;
     F filter;
-    if (with_params) Params::fields(params, from);
-    F::fields(filter, from);
-    if (!from.ok()) return Error{Errc::corrupt, from.error()};
-    if (auto ok = filter.validate(); !ok) return std::move(ok).error();
-    return Made(std::make_unique<Holder<F>>(std::move(filter), params));
+    NAYSAY_CHECK(file_detail::read<F>(from, with_params, params, filter));
+    return std::unique_ptr<Model>(std::make_unique<Holder<F>>(std::move(filter), std::move(params)));
+  };
+  t.adopt = [](void* p) -> std::unique_ptr<Model> {
+    auto& keyed = *static_cast<Keyed<F>*>(p);
+    return std::make_unique<Holder<F>>(std::move(keyed).take_filter(), std::move(keyed).take_params());
   };
   if constexpr (TunableFilter<F>) {
     t.bits_per_key = [](double fpr) { return F::bits_per_key(fpr); };

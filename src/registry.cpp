@@ -22,37 +22,50 @@
 
 namespace naysay {
 
+using StackedCountingBloom = Stacked<CountingBloom, 3>;
+
+// clang-format off
+#define NAYSAY_FILTERS(X)                                  \
+  X(Bloom, "bloom", 1) \
+  X(BlockedBloom, "blocked-bloom", 2) \
+  X(CountingBloom, "counting-bloom", 3) \
+  X(Xor, "xor", 4) \
+  X(BinaryFuse, "binary-fuse", 5) \
+  X(Cuckoo, "cuckoo", 6) \
+  X(Quotient, "quotient", 7) \
+  X(Ribbon, "ribbon", 8) \
+  X(WeightedBloom, "weighted-bloom", 20) \
+  X(Habf, "habf", 21) \
+  X(FastHabf, "f-habf", 22) \
+  X(Seesaw, "seesaw", 23) \
+  X(AdaSeesaw, "ada-seesaw", 24) \
+  X(WeightedCountingBloom, "weighted-counting-bloom", 25) \
+  X(Stacked<Bloom>, "stacked-bloom", 30) \
+  X(Stacked<Cuckoo>, "stacked-cuckoo", 31) \
+  X(Stacked<Quotient>, "stacked-quotient", 32) \
+  X(Stacked<Ribbon>, "stacked-ribbon", 33) \
+  X(StackedCountingBloom, "stacked-counting-bloom", 34) \
+  X(AdaptiveStacked<Bloom>, "adaptive-stacked", 35) \
+  X(VariableHash, "variable-hash", 40) \
+  X(TaughtRibbon, "taught-ribbon", 50) \
+  X(GuardedCuckoo, "guarded", 60) \
+  X(GuardedCountingBloom, "guarded-counting-bloom", 61) \
+  X(GuardedSeesaw, "guarded-seesaw", 62)
+// clang-format on
+
+#define NAYSAY_TYPE_OF(F, name, id) \
+  template <>                       \
+  const FilterType& file_detail::type_of<F>() noexcept;
+NAYSAY_FILTERS(NAYSAY_TYPE_OF)
+#undef NAYSAY_TYPE_OF
+
 namespace {
 
 using erased::entry;
 
-constexpr FilterType kFilters[] = {
-    entry<Bloom>("bloom", 1),
-    entry<BlockedBloom>("blocked-bloom", 2),
-    entry<CountingBloom>("counting-bloom", 3),
-    entry<Xor>("xor", 4),
-    entry<BinaryFuse>("binary-fuse", 5),
-    entry<Cuckoo>("cuckoo", 6),
-    entry<Quotient>("quotient", 7),
-    entry<Ribbon>("ribbon", 8),
-    entry<WeightedBloom>("weighted-bloom", 20),
-    entry<Habf>("habf", 21),
-    entry<FastHabf>("f-habf", 22),
-    entry<Seesaw>("seesaw", 23),
-    entry<AdaSeesaw>("ada-seesaw", 24),
-    entry<WeightedCountingBloom>("weighted-counting-bloom", 25),
-    entry<Stacked<Bloom>>("stacked-bloom", 30),
-    entry<Stacked<Cuckoo>>("stacked-cuckoo", 31),
-    entry<Stacked<Quotient>>("stacked-quotient", 32),
-    entry<Stacked<Ribbon>>("stacked-ribbon", 33),
-    entry<Stacked<CountingBloom, 3>>("stacked-counting-bloom", 34),
-    entry<AdaptiveStacked<Bloom>>("adaptive-stacked", 35),
-    entry<VariableHash>("variable-hash", 40),
-    entry<TaughtRibbon>("taught-ribbon", 50),
-    entry<GuardedCuckoo>("guarded", 60),
-    entry<GuardedCountingBloom>("guarded-counting-bloom", 61),
-    entry<GuardedSeesaw>("guarded-seesaw", 62),
-};
+#define NAYSAY_ENTRY(F, name, id) entry<F>(name, id),
+constexpr FilterType kFilters[] = {NAYSAY_FILTERS(NAYSAY_ENTRY)};
+#undef NAYSAY_ENTRY
 
 constexpr bool names_and_ids_are_unique() {
   for (const FilterType& a : kFilters)
@@ -62,7 +75,21 @@ constexpr bool names_and_ids_are_unique() {
 }
 static_assert(names_and_ids_are_unique(), "two filters share a name or an id");
 
+constexpr const FilterType& row(std::uint32_t id) {
+  std::size_t i = 0;
+  while (kFilters[i].id != id) ++i;
+  return kFilters[i];
+}
+
 }  // namespace
+
+#define NAYSAY_TYPE_OF(F, name, id)                     \
+  template <>                                           \
+  const FilterType& file_detail::type_of<F>() noexcept { \
+    return row(id);                                     \
+  }
+NAYSAY_FILTERS(NAYSAY_TYPE_OF)
+#undef NAYSAY_TYPE_OF
 
 std::span<const FilterType> filter_types() noexcept { return kFilters; }
 

@@ -56,17 +56,16 @@ struct Built {
 };
 
 // Builds the first choice that fits into the budget.
-Built build(const Options& o, const std::vector<Choice>& choices, Workload& workload, const Hasher& hasher) {
+Built build(const Options& o, const std::vector<Choice>& choices, const Workload& workload, BuildOptions options) {
   const std::vector<Param> asked = parse_params(o.params);
   std::string passed_over;
   for (std::size_t i = 0;; ++i) {
     const FilterType& type = *choices[i].filter;
     Report report;
-    workload.report = &report;
-    std::vector<Param> params = need(o.budget.params(type, workload.room()));
+    options.report = &report;
+    std::vector<Param> params = need(o.budget.params(type, options.room(workload)));
     params.insert(params.end(), asked.begin(), asked.end());
-    auto filter = build_fastest(type.name, workload, params, hasher);
-    workload.report = nullptr;
+    auto filter = build_fastest(type.name, workload, params, options);
     if (filter) return {std::move(*filter), choices[i].why + passed_over, std::move(report)};
     if (filter.error().code != Errc::out_of_budget || i + 1 == choices.size()) throw Failure{filter.error().message};
     passed_over += fmt::format(" ({} does not fit into the budget)", type.name);
@@ -180,22 +179,21 @@ void run(const Options& o) {
     source = known.spill->source();
     workload.source = &source;
   }
-  workload.capacity = o.capacity;
   workload.stranger_share = o.stranger_share;
-  workload.seed = o.seed;
-  workload.threads = o.threads > 0 ? o.threads : std::max(1u, std::thread::hardware_concurrency());
-  workload.progress = bar.callback();
-  Built built = build(o, choices, workload, hasher);
+  const unsigned threads = o.threads > 0 ? o.threads : std::max(1u, std::thread::hardware_concurrency());
+  Built built = build(
+      o, choices, workload,
+      {.capacity = o.capacity, .seed = o.seed, .threads = threads, .hasher = hasher, .progress = bar.callback()});
   const std::uint64_t negative_count = known.count;
   if (const auto* variable = built.filter.as<VariableHash>(); variable && !o.slots.empty())
     need(SlotFile::create(o.slots, *variable, keys));
   keys = {};  // the file is written from a copy of the filter: make room for it
   known.held = {};
-  need(built.filter.save_file(o.output));
+  need(built.filter.save(o.output));
   const std::uint64_t index_bytes = (built.filter.index_bits() + 7) / 8;
   if (!o.lean_output.empty()) {
     built.filter.drop_index();
-    need(built.filter.save_file(o.lean_output));
+    need(built.filter.save(o.lean_output));
   }
   bar.clear();
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "commands/commands.hpp"
+#include "naysay/any_filter.hpp"
 #include "parts/describe.hpp"
 #include "parts/failure.hpp"
 #include "parts/table.hpp"
@@ -19,7 +20,7 @@ struct Options {
 };
 
 void run(const Options& o) {
-  const AnyFilter f = need(AnyFilter::map_file(o.filter));
+  const AnyFilter f = need(naysay::open(o.filter));
   std::error_code unknown;
   const std::uint64_t file_bytes = std::filesystem::file_size(o.filter, unknown);
   if (o.json) {

@@ -50,7 +50,7 @@ std::string answer_json(std::string_view key, bool maybe) {
 }
 
 int run(const Options& o) {
-  const AnyFilter filter = need(AnyFilter::map_file(o.filter));
+  const AnyFilter filter = need(naysay::open(o.filter));
   LineReader reader = need(LineReader::open({o.keys, o.nul ? Separator::nul : Separator::newline}));
   Asker asker(filter);
   Output out("-");

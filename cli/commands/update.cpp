@@ -51,12 +51,13 @@ Tally for_each_key(const Options& o, const std::string& path, const Hasher& hash
 // adapt of a variable hash filter needs the file of its keys; of the others, nothing.
 Tally adapt(const Options& o, AnyFilter& f, const Progress& progress) {
   Tally t;
-  VariableHash* const variable = f.as<VariableHash>();
+  VariableHash* const variable = f.as<VariableHash>() ? need(f.change<VariableHash>()) : nullptr;
   std::optional<AdaptiveVariableHash> with_slots;
   if (variable) with_slots = need(AdaptiveVariableHash::open(o.slots, std::move(*variable)));
   const Negatives told = need(read_negatives(key_file(o, o.adapt), f.hasher(), progress));
   for (std::uint64_t i = 0; i < told.digests.size(); ++i)
-    with_slots ? with_slots->adapt(told.digests[i], told.costs[i]) : f.adapt(told.digests[i], told.costs[i]);
+    (void)(with_slots ? with_slots->adapt(told.digests[i], told.costs[i])
+                      : static_cast<bool>(f.adapt(told.digests[i], told.costs[i])));
   if (with_slots) {
     need(with_slots->file().sync());
     *variable = std::move(*with_slots).filter();
@@ -91,7 +92,7 @@ void check(const Options& o, const AnyFilter& f) {
 
 void run(const Options& o) {
   const std::string& output = o.output.empty() ? o.filter : o.output;
-  AnyFilter f = need(AnyFilter::load_file(o.filter));
+  AnyFilter f = need(naysay::load(o.filter));
   check(o, f);
   need(files::can_create(output));
   ProgressBar bar;
@@ -106,7 +107,7 @@ void run(const Options& o) {
     text += '\n';
   };
   if (!o.erase.empty())
-    tell(for_each_key(o, o.erase, f.hasher(), progress, [&](Digest d, std::uint64_t) { return f.erase(d); }), "erased",
+    tell(for_each_key(o, o.erase, f.hasher(), progress, [&](Digest d, std::uint64_t) { return static_cast<bool>(f.erase(d)); }), "erased",
          "not erased", "the filter denies them");
   if (!o.insert.empty())
     tell(for_each_key(o, o.insert, f.hasher(), progress,
@@ -127,7 +128,7 @@ void run(const Options& o) {
     said["warm"] = true;
     text += fmt::format("{}: warm\n", output);
   }
-  need(f.save_file(output));
+  need(f.save(output));
   bar.clear();
   if (o.json) {
     nlohmann::ordered_json j = describe(f);

@@ -19,7 +19,7 @@ struct Options {
 };
 
 int run(const Options& o) {
-  const AnyFilter f = need(AnyFilter::map_file(o.filter));  // checks the header, the checksum and every field
+  const AnyFilter f = need(naysay::open(o.filter));  // checks the header, the checksum and every field
   if (o.keys.empty()) {
     fmt::print("{}: whole, {} of {} keys\n", o.filter, f.type().name, f.keys());
     return 0;

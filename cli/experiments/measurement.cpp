@@ -41,12 +41,12 @@ Told tell(const KeySet& set, std::span<const float> costs, double part) {
   return told;
 }
 
-Attempt attempt(std::string_view name, const Workload& w, std::span<const Param> params, const Hasher& hasher) {
+Attempt attempt(std::string_view name, const Workload& w, std::span<const Param> params, const BuildOptions& options) {
   Attempt a;
   const std::uint64_t before = heap::held();
   heap::forget_peak();
   a.ns = ns_each(1, [&] {
-    auto built = AnyFilter::build(name, w, params, hasher);
+    auto built = AnyFilter::build(name, w, params, options);
     if (built)
       a.filter.emplace(std::move(*built));
     else
@@ -77,14 +77,17 @@ std::vector<float> Measurement::costs(int shuffle) const {
 }
 
 Workload Measurement::workload(const Told& told) const {
-  Workload w{
-      .keys = set.keys, .negatives = told.digests, .costs = told.costs, .seed = plan.seed, .threads = plan.threads};
+  Workload w{.keys = set.keys, .negatives = told.digests, .costs = told.costs};
   w.stranger_share = std::max(w.stranger_share, 1 - told.share);
   return w;
 }
 
-Result<AnyFilter> Measurement::build(const Workload& w) const {
-  return AnyFilter::build(plan.type->name, w, std::span<const Param>(plan.params), hasher);
+BuildOptions Measurement::options(std::uint64_t capacity, Report* report) const {
+  return {.capacity = capacity, .seed = plan.seed, .threads = plan.threads, .hasher = hasher, .report = report};
+}
+
+Result<AnyFilter> Measurement::build(const Workload& w, std::uint64_t capacity) const {
+  return AnyFilter::build(plan.type->name, w, std::span<const Param>(plan.params), options(capacity));
 }
 
 void Measurement::need_all_keys(const AnyFilter& f, std::span<const Digest> keys) const {

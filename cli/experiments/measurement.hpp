@@ -44,7 +44,7 @@ struct Attempt {
   double ns = 0;  // in all
   std::uint64_t peak_bytes = 0;
 };
-Attempt attempt(std::string_view name, const Workload& w, std::span<const Param> params, const Hasher& hasher);
+Attempt attempt(std::string_view name, const Workload& w, std::span<const Param> params, const BuildOptions& options);
 
 // What a kind returns when a filter refuses its budget.
 inline Json problem(const Error& e) { return {{"problem", e.message}}; }
@@ -56,7 +56,8 @@ struct Measurement {
   bool wants(std::string_view metric) const;
   std::vector<float> costs(int shuffle = 0) const;
   Workload workload(const Told& told) const;
-  Result<AnyFilter> build(const Workload& w) const;
+  BuildOptions options(std::uint64_t capacity = 0, Report* report = nullptr) const;
+  Result<AnyFilter> build(const Workload& w, std::uint64_t capacity = 0) const;
   // Throws a Failure unless all of these are accepted.
   void need_all_keys(const AnyFilter& f, std::span<const Digest> keys) const;
   double stranger_rate(const AnyFilter& f) const;

@@ -71,7 +71,7 @@ void Sources::generate(const Wish& wish) {
       if (wish.data == Data::integers) {
         out.push_back(hash(i));
       } else {
-        generate_key(wish.data == Data::ycsb ? KeyKind::ycsb : KeyKind::urls, i, seed_, text);
+        generate_key(wish.data == Data::ycsb ? KeyShape::ycsb : KeyShape::urls, i, seed_, text);
         out.push_back(hash(text));
       }
     }

@@ -7,17 +7,16 @@
 namespace naysay::cli {
 
 Result<AnyFilter> build_fastest(std::string_view filter, const Workload& workload, std::span<const Param> params,
-                                const Hasher& hasher) {
+                                const BuildOptions& options) {
 #ifdef NAYSAY_WITH_CUDA
   if (filter == "variable-hash" && cuda::devices() > 0) {
     VariableHash::Params p;
-    if (auto ok = params_from_text(filter, params, p); !ok) return std::move(ok).error();
-    auto built = cuda::build_variable_hash(workload, p);
-    if (!built) return std::move(built).error();
-    return AnyFilter::hold(filter, *built, p, workload.keys.size(), hasher);
+    NAYSAY_CHECK(params_from_text(filter, params, p));
+    NAYSAY_TRY(VariableHash built, cuda::build_variable_hash(workload, p, options));
+    return Keyed<VariableHash>(std::move(built), p, {.hasher = options.hasher, .keys = workload.keys.size()});
   }
 #endif
-  return AnyFilter::build(filter, workload, params, hasher);
+  return AnyFilter::build(filter, workload, params, options);
 }
 
 }  // namespace naysay::cli

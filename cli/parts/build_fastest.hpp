@@ -7,6 +7,6 @@ namespace naysay::cli {
 
 // As AnyFilter::build, to the same bytes.
 Result<AnyFilter> build_fastest(std::string_view filter, const Workload& workload, std::span<const Param> params,
-                                const Hasher& hasher);
+                                const BuildOptions& options);
 
 }  // namespace naysay::cli

@@ -97,8 +97,8 @@ Bench::Bench(const Trial& trial, double stranger_share, std::uint64_t seed, unsi
   workload_.negatives = trial.negatives;
   workload_.costs = trial.costs;
   workload_.stranger_share = stranger_share;
-  workload_.seed = seed;
-  workload_.threads = threads;
+  options_.seed = seed;
+  options_.threads = threads;
   Random random(seed);
   const std::size_t each = std::clamp(trial.keys.size(), kLeastMix, kMostMix);
   const std::span<const Digest> kinds[] = {trial.keys, trial.negatives, trial.strangers};
@@ -118,7 +118,7 @@ Row Bench::measure(const FilterType& filter, const std::vector<Param>& params) c
     const std::uint64_t before = heap::held();
     heap::forget_peak();
     const auto start = Clock::now();
-    auto result = AnyFilter::build(filter.name, workload_, std::span<const Param>(params));
+    auto result = AnyFilter::build(filter.name, workload_, std::span<const Param>(params), options_);
     const double took = nanoseconds_since(start);
     if (!result) {
       row.problem = result.error().message;
@@ -150,7 +150,7 @@ Row Bench::measure(const FilterType& filter, const std::vector<Param>& params) c
 Row Bench::rates(const FilterType& filter, const std::vector<Param>& params) const {
   Row row;
   row.filter = &filter;
-  auto built = AnyFilter::build(filter.name, workload_, std::span<const Param>(params));
+  auto built = AnyFilter::build(filter.name, workload_, std::span<const Param>(params), options_);
   if (!built) {
     row.problem = built.error().message;
     return row;

@@ -49,6 +49,7 @@ class Bench {
  private:
   const Trial& trial_;
   Workload workload_;
+  BuildOptions options_;
   double build_seconds_;
   std::vector<Digest> mix_;
 };

@@ -1,17 +1,12 @@
-// AnyFilter: one run-time type over all registered filters, and the way to files.
+// AnyFilter: one run-time type over all registered filters, and the registry that lists them.
 //
-//   auto f = AnyFilter::build("bloom", {.keys = keys}, {{"bits_per_key", "12"}});
-//   if (!f) return f.error();
+//   auto f = naysay::build("taught-ribbon", blocked, allowed, {{"bits_per_key", 10}});   // Result<AnyFilter>
 //   f->may_contain("example.org");
-//   f->save_file("set.nsy");
-//   auto g = AnyFilter::map_file("set.nsy");       // queried in place, nothing is copied
+//   f->save("set.nsy");
+//   auto g = naysay::open("set.nsy");        // queried in place, nothing is copied
 //
-// A filter's name, id, parameters and abilities stand in its FilterType, one row of filter_types().
-//
-// Threads: const members may be called from any number of threads at once; a filter that is to be replaced under
-// running readers is put behind a std::shared_ptr<const AnyFilter> and swapped as a whole.
-//
-// Files: docs/format.md says what every byte means.
+// The name, id, parameters and abilities of a filter stand in its FilterType, one row of filter_types(). docs/format.md
+// says what every byte of a file means. The contract for threads and memory stands in naysay.hpp.
 #pragma once
 
 #include <cstdint>
@@ -25,17 +20,16 @@
 
 #include "naysay/core/export.hpp"
 #include "naysay/core/filter.hpp"
+#include "naysay/key_front.hpp"
+#include "naysay/keyed.hpp"
 
 namespace naysay {
 
 class AnyFilter;
 
 namespace erased {
-// Its address names a filter's type where there is no RTTI.
-template <class F>
-NAYSAY_EXPORT inline constexpr char kTag = 0;
 
-// What AnyFilter calls. One class template in src/registry.cpp implements it for every filter.
+// What AnyFilter calls. One class template, src/holder.hpp, implements it for every filter.
 struct Model {
   virtual ~Model() = default;
   virtual bool may_contain(Digest d) const noexcept = 0;
@@ -54,9 +48,10 @@ struct Model {
   virtual std::vector<Param> params() const = 0;
   virtual void write_params(FieldWriter& to) const = 0;
   virtual void write_fields(FieldWriter& to) const = 0;
-  virtual std::unique_ptr<Model> clone() const = 0;
-  virtual const void* filter(const void* tag) const noexcept = 0;  // null if tag is not &kTag of the filter's type
+  virtual std::unique_ptr<Model> clone() const = 0;  // with memory of its own
+  virtual const void* filter() const noexcept = 0;
 };
+
 }  // namespace erased
 
 // One row of the registry.
@@ -69,110 +64,110 @@ struct FilterType {
   Result<Ok> (*check_params)(std::string_view who, std::span<const Param>);  // would build() understand them?
   double (*bits_per_key)(double fpr);                                        // null unless tunable
   std::vector<Param> (*params_for)(double fpr);                              // null unless tunable
-  Result<std::unique_ptr<erased::Model>> (*build)(std::string_view who, const Workload&, std::span<const Param>,
-                                                  const BuildOptions&);
+  Result<AnyFilter> (*build)(const Workload&, std::span<const Param>, const BuildOptions&, KeyKind);
   // Reads what write_params (if with_params) and write_fields wrote, and validates it.
   Result<std::unique_ptr<erased::Model>> (*read)(FieldReader& from, bool with_params);
+  std::unique_ptr<erased::Model> (*adopt)(void* keyed);  // a Keyed<F> of this type, moved from
 };
 
 // All filters, in the order in which they are listed to users.
 NAYSAY_EXPORT std::span<const FilterType> filter_types() noexcept;
 
-// Null if there is none of that name or id.
+// Null if no filter has this name or id.
 NAYSAY_EXPORT const FilterType* find_filter(std::string_view name) noexcept;
 NAYSAY_EXPORT const FilterType* find_filter(std::uint32_t id) noexcept;
 
-class NAYSAY_EXPORT AnyFilter {
+class NAYSAY_EXPORT AnyFilter : public KeyFront<AnyFilter> {
  public:
-  // Requires that the workload's digests were made by `hasher`, which is recorded. The first overload takes texts
-  // such as {"bits_per_key", "12"}; what is not named has its default.
+  // From digests, which options.hasher made. What `params` does not name has its default. naysay::build (naysay.hpp)
+  // takes strings and integers.
   static Result<AnyFilter> build(std::string_view filter, const Workload& workload, std::span<const Param> params,
-                                 const BuildOptions& options = {});
+                                 const BuildOptions& options = {}, KeyKind kind = KeyKind::unknown);
   static Result<AnyFilter> build(std::string_view filter, const Workload& workload,
-                                 std::initializer_list<Param> params = {}, const BuildOptions& options = {}) {
-    return build(filter, workload, std::span<const Param>(params.begin(), params.size()), options);
+                                 std::initializer_list<Param> params = {}, const BuildOptions& options = {},
+                                 KeyKind kind = KeyKind::unknown) {
+    return build(filter, workload, std::span<const Param>(params.begin(), params.size()), options, kind);
   }
 
-  // A filter that was built elsewhere, such as on a GPU, from so many keys: as build() gives it.
+  // A filter of a known type. It must be registered, or this does not link.
   template <Filter F>
-  static Result<AnyFilter> hold(std::string_view name, const F& filter, const typename F::Params& params,
-                                std::uint64_t keys, const Hasher& hasher = {}) {
-    std::vector<std::byte> fields;
-    FieldWriter writer(fields, kFileAlignment);
-    F::Params::fields(params, writer);
-    F::fields(filter, writer);
-    return from_fields(name, fields, keys, hasher);
-  }
+  AnyFilter(Keyed<F> keyed) : AnyFilter(file_detail::type_of<F>(), &keyed, std::move(keyed).take_facts()) {}
+
+  // ---- files ----
 
   // From the bytes of a .nsy file. load copies; view borrows, and requires that the bytes outlive the filter.
   static Result<AnyFilter> load(std::span<const std::byte> bytes);
   static Result<AnyFilter> view(std::span<const std::byte> bytes);
-  static Result<AnyFilter> load_file(const std::string& path);
-  static Result<AnyFilter> map_file(const std::string& path);
-  std::vector<std::byte> save() const;
-  Result<Ok> save_file(const std::string& path) const;  // appears whole, by rename, or not at all
+  static Result<AnyFilter> open(const std::string& path, file_detail::Bytes how);
+  Result<Ok> save(const std::string& path) const;  // whole, by rename, or not at all
+  std::vector<std::byte> to_bytes() const;
 
-  // A bare payload: 8 bytes of header and the fields, for hosts with tiny blocks of their own checksum and options.
-  // It does not say how keys are digested: the host gives the same hasher again.
-  std::vector<std::byte> save_bare() const;
-  static Result<AnyFilter> view_bare(std::span<const std::byte> bytes, const Hasher& hasher = {});
+  // A bare payload: 8 bytes of header and the fields, for hosts whose blocks have a checksum and options of their own.
+  // It says neither how keys are digested nor how many there are: the host gives both again.
+  std::vector<std::byte> to_bare() const;
+  static Result<AnyFilter> view_bare(std::span<const std::byte> bytes, const FilterFacts& facts = {});
 
-  // The question.
-  bool may_contain(Digest d) const noexcept { return model_->may_contain(d); }
-  bool may_contain(std::string_view key) const noexcept { return model_->may_contain(hasher_(key), key); }
-  bool may_contain(const char* key) const noexcept { return may_contain(std::string_view(key)); }
-  bool may_contain(std::uint64_t key) const noexcept { return model_->may_contain(hasher_(key)); }
-  // out[i] becomes 0 or 1. Requires keys.size() bytes at out.
-  void may_contain(std::span<const Digest> keys, std::uint8_t* out) const noexcept { model_->may_contain(keys, out); }
+  // ---- changes ----
 
-  // Require type().dynamic, .erasable, .adaptive, .warming. The contracts stand at the concepts in core/filter.hpp. A
-  // filter that borrows its bytes makes them its own at the first call.
-  bool insert(Digest d) noexcept;
-  bool erase(Digest d) noexcept;
-  bool adapt(Digest d, float cost) noexcept;
+  // may_contain, insert, erase and adapt come from KeyFront. Requires type().warming:
   bool full() const noexcept { return model_->full(); }
   Result<Ok> warm(std::span<const Digest> keys);
+  // Removes what only insert needs (IndexedFilter): a smaller file answers the same, and accepts no more keys.
+  void drop_index() noexcept { model_->drop_index(); }
+
+  // ---- what it is ----
 
   const FilterType& type() const noexcept { return *type_; }
-  const Hasher& hasher() const noexcept { return hasher_; }
-  std::uint64_t keys() const noexcept { return keys_; }  // built from, plus inserted, less erased
+  const FilterFacts& facts() const noexcept { return facts_; }
+  const Hasher& hasher() const noexcept { return facts_.hasher; }
+  KeyKind key_kind() const noexcept { return facts_.key_kind; }
+  std::uint64_t keys() const noexcept { return facts_.keys; }
   std::uint64_t size_bits() const noexcept { return model_->size_bits(); }
+  std::uint64_t index_bits() const noexcept { return model_->index_bits(); }  // not part of size_bits()
   double expected_fpr() const noexcept { return model_->expected_fpr(); }
-  // Of what lies beside the filter for insert alone (IndexedFilter), not counted in size_bits(); 0 for most filters.
-  // Without it, a smaller file answers the same and takes no more keys.
-  std::uint64_t index_bits() const noexcept { return model_->index_bits(); }
-  void drop_index() noexcept { model_->drop_index(); }
   std::vector<Param> params() const { return model_->params(); }
 
-  // The filter itself, null if it is not an F. What it borrows, it borrows from this AnyFilter's bytes.
+  // The filter itself, null if it is not an F. It can be read only: a filter that is mapped lies in read-only memory.
   template <Filter F>
   const F* as() const noexcept {
-    return static_cast<const F*>(model_->filter(&erased::kTag<F>));
+    return type_->id == file_detail::type_of<F>().id ? static_cast<const F*>(model_->filter()) : nullptr;
   }
+  // The same to change, after the filter has copied what it borrows. Key counts are then up to the caller.
   template <Filter F>
-  F* as() noexcept {
-    return const_cast<F*>(std::as_const(*this).as<F>());
+  Result<F*> change() {
+    if (!as<F>()) return Error{Errc::unsupported, "the filter is of another type"};
+    NAYSAY_CHECK(own());
+    return const_cast<F*>(as<F>());
   }
 
   AnyFilter(AnyFilter&&) noexcept = default;
   AnyFilter& operator=(AnyFilter&&) noexcept = default;
-  AnyFilter clone() const;
+  // A copy with memory of its own, whatever this one borrows.
+  Result<AnyFilter> clone() const;
 
  private:
+  friend KeyFront<AnyFilter>;
+
   AnyFilter() = default;
-  static Result<AnyFilter> from_fields(std::string_view name, std::span<const std::byte> fields, std::uint64_t keys,
-                                       const Hasher& hasher);
-  static Result<AnyFilter> read(std::span<const std::byte> bytes, FieldReader::Arrays arrays);
-  // Of what stands behind a header: the filter of that id, and nothing after it.
-  static Result<AnyFilter> read_fields(std::uint32_t id, FieldReader& reader, bool with_params);
-  void make_own();
+  AnyFilter(const FilterType& type, void* keyed, FilterFacts facts);
+  static Result<AnyFilter> read(file_detail::Opened file, file_detail::Bytes how);
+
+  bool reads_bytes() const noexcept { return type_->claims.reads_bytes; }
+  bool query(Digest d) const noexcept { return model_->may_contain(d); }
+  bool query(Digest d, std::string_view bytes) const noexcept { return model_->may_contain(d, bytes); }
+  void query(std::span<const Digest> d, std::uint8_t* out) const noexcept { model_->may_contain(d, out); }
+  Outcome insert_digest(Digest d) noexcept;
+  Outcome erase_digest(Digest d) noexcept;
+  Outcome adapt_digest(Digest d, float cost) noexcept;
+  Result<Ok> own();
 
   const FilterType* type_ = nullptr;
   std::unique_ptr<erased::Model> model_;
-  std::shared_ptr<const void> mapping_;  // keeps a mapped file alive
-  Hasher hasher_;
-  std::uint64_t keys_ = 0;
-  bool borrowed_ = false;
+  FilterFacts facts_;
 };
+
+// A filter from a file: open queries it in place, load copies it.
+inline Result<AnyFilter> open(const std::string& path) { return AnyFilter::open(path, file_detail::Bytes::map); }
+inline Result<AnyFilter> load(const std::string& path) { return AnyFilter::open(path, file_detail::Bytes::copy); }
 
 }  // namespace naysay

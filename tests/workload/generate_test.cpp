@@ -12,7 +12,7 @@
 namespace naysay {
 namespace {
 
-std::string key(KeyKind kind, std::uint64_t i, std::uint64_t seed = 0) {
+std::string key(KeyShape kind, std::uint64_t i, std::uint64_t seed = 0) {
   std::string out = "old content";
   generate_key(kind, i, seed, out);
   return out;
@@ -20,21 +20,21 @@ std::string key(KeyKind kind, std::uint64_t i, std::uint64_t seed = 0) {
 
 TEST(Ycsb, MakesTheKeysThatYcsbMakes) {
   // The first keys of any YCSB load phase.
-  EXPECT_EQ(key(KeyKind::ycsb, 0), "user6284781860667377211");
-  EXPECT_EQ(key(KeyKind::ycsb, 1), "user8517097267634966620");
-  EXPECT_EQ(key(KeyKind::ycsb, 2), "user1820151046732198393");
+  EXPECT_EQ(key(KeyShape::ycsb, 0), "user6284781860667377211");
+  EXPECT_EQ(key(KeyShape::ycsb, 1), "user8517097267634966620");
+  EXPECT_EQ(key(KeyShape::ycsb, 2), "user1820151046732198393");
 }
 
 TEST(Generate, GivesTheSameKeysForEver) {
-  EXPECT_EQ(key(KeyKind::integers, 0), "8841707400507832957");
-  EXPECT_EQ(key(KeyKind::integers, 1, 7), "10267574001610339165");
-  EXPECT_EQ(key(KeyKind::urls, 0), "https://www.cottonlantern.fr/cloud/ginger-1v6azoxnybb0d");
-  EXPECT_EQ(key(KeyKind::urls, 1, 7), "https://winterhoney.org/orchid/castle/desert-260an7vd22pgd");
-  EXPECT_EQ(key(KeyKind::ycsb, 1, 7), "user3438887723562049148");
+  EXPECT_EQ(key(KeyShape::integers, 0), "8841707400507832957");
+  EXPECT_EQ(key(KeyShape::integers, 1, 7), "10267574001610339165");
+  EXPECT_EQ(key(KeyShape::urls, 0), "https://www.cottonlantern.fr/cloud/ginger-1v6azoxnybb0d");
+  EXPECT_EQ(key(KeyShape::urls, 1, 7), "https://winterhoney.org/orchid/castle/desert-260an7vd22pgd");
+  EXPECT_EQ(key(KeyShape::ycsb, 1, 7), "user3438887723562049148");
 }
 
 TEST(Generate, GivesDifferentKeysForDifferentIndicesAndSeeds) {
-  for (KeyKind kind : {KeyKind::ycsb, KeyKind::urls, KeyKind::integers}) {
+  for (KeyShape kind : {KeyShape::ycsb, KeyShape::urls, KeyShape::integers}) {
     std::set<std::string> seen;
     for (std::uint64_t seed : {0, 1, 2})
       for (std::uint64_t i = 0; i < 20'000; ++i) seen.insert(key(kind, i, seed));
@@ -45,7 +45,7 @@ TEST(Generate, GivesDifferentKeysForDifferentIndicesAndSeeds) {
 }
 
 TEST(Generate, FindsItsKindsByName) {
-  for (std::size_t i = 0; i < kKeyKinds.size(); ++i) EXPECT_EQ(find_key_kind(kKeyKinds[i]), static_cast<KeyKind>(i));
+  for (std::size_t i = 0; i < kKeyKinds.size(); ++i) EXPECT_EQ(find_key_kind(kKeyKinds[i]), static_cast<KeyShape>(i));
   EXPECT_EQ(find_key_kind("url"), std::nullopt);
 }
 

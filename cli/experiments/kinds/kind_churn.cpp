@@ -14,14 +14,14 @@ namespace {
 // Adds the weighted rate after every round to `after`. Empty, or why it cannot be.
 Json churn_once(const Measurement& m, const std::vector<float>& costs, std::vector<Spread>& after, Json& values) {
   const Told told = tell(m.set, costs, m.setup.told);
-  Workload w{.keys = m.set.keys, .capacity = m.set.keys.size(), .seed = m.plan.seed, .threads = m.plan.threads};
+  Workload w{.keys = m.set.keys};
   // Those who can be told later are told later; the others need to know before they are built.
   const bool later = m.plan.type->adaptive;
   if (!later) {
     w.negatives = told.digests;
     w.costs = told.costs;
   }
-  auto f = m.build(w);
+  auto f = m.build(w, m.set.keys.size());
   if (!f) return problem(f.error());
   const auto rounds = static_cast<std::size_t>(x_values(m.job.panel->x, m.plan.size).back());
   after.resize(rounds + 1);

@@ -139,8 +139,8 @@ Json measure_life(const Measurement& m) {
   double read = m.setup.read_us * 1e3;
   if (read == 0) read = read_ns(m.plan.size, random);
   // Nobody is told of negatives before the first error.
-  const Workload w{.keys = m.set.keys, .seed = m.plan.seed, .threads = m.plan.threads};
-  Attempt built = attempt(m.plan.type->name, w, m.plan.params, m.hasher);
+  const Workload w{.keys = m.set.keys};
+  Attempt built = attempt(m.plan.type->name, w, m.plan.params, m.options());
   if (built.refused) return problem(*built.refused);
   std::optional<AnyFilter>& f = built.filter;
   std::optional<Error> refused;

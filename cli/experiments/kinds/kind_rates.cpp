@@ -65,11 +65,9 @@ Json measure_rates(const Measurement& m) {
     const std::vector<float> costs = m.costs(s);
     if (!f || aware) {
       const Told told = tell(m.set, costs, m.setup.told);
-      Workload w = m.workload(told);
       Report said;
-      w.report = &said;
       f.reset();
-      Attempt built = attempt(m.plan.type->name, w, m.plan.params, m.hasher);
+      Attempt built = attempt(m.plan.type->name, m.workload(told), m.plan.params, m.options(0, &said));
       if (built.refused) return problem(*built.refused);
       f = std::move(built.filter);
       build_ns.add(built.ns / static_cast<double>(m.set.keys.size()));

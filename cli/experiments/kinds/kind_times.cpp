@@ -25,9 +25,9 @@ struct Timed {
 };
 
 // Empty, or why there is no filter.
-std::optional<Error> build_timed(Timed& t, const Workload& w, const Hasher& hasher) {
+std::optional<Error> build_timed(Timed& t, const Workload& w, const BuildOptions& options) {
   t.filter.reset();
-  Attempt a = attempt(t.type->name, w, t.params, hasher);
+  Attempt a = attempt(t.type->name, w, t.params, options);
   t.filter = std::move(a.filter);
   t.build.add(a.ns / static_cast<double>(w.keys.size()));
   t.peak = a.peak_bytes;
@@ -35,15 +35,15 @@ std::optional<Error> build_timed(Timed& t, const Workload& w, const Hasher& hash
 }
 
 // Into an empty filter with room for all, one by one; and out again.
-void insert_timed(Timed& t, const Workload& all, const Hasher& hasher) {
+void insert_timed(Timed& t, const Workload& all, BuildOptions options) {
   Workload empty = all;
   empty.keys = {};
-  empty.capacity = all.keys.size();
-  auto f = AnyFilter::build(t.type->name, empty, std::span<const Param>(t.params), hasher);
+  options.capacity = all.keys.size();
+  auto f = AnyFilter::build(t.type->name, empty, std::span<const Param>(t.params), options);
   if (!f) return;
   bool fits = true;
   t.insert.add(ns_each(all.keys.size(), [&] {
-    for (const Digest& d : all.keys) fits &= f->insert(d);
+    for (const Digest& d : all.keys) fits &= static_cast<bool>(f->insert(d));
   }));
   if (!fits) {
     t.insert.values.clear();
@@ -51,7 +51,7 @@ void insert_timed(Timed& t, const Workload& all, const Hasher& hasher) {
   }
   if (t.type->erasable)
     t.erase.add(ns_each(all.keys.size(), [&] {
-      for (const Digest& d : all.keys) sink = f->erase(d);
+      for (const Digest& d : all.keys) sink = static_cast<bool>(f->erase(d));
     }));
 }
 
@@ -108,13 +108,13 @@ Json measure_times(const Measurement& m) {
   const bool builds = m.wants("build_ns") || m.wants("build_over") || m.wants("build_seconds");
   while (mine.build.values.empty() || (builds && mine.build.values.size() < kRounds && spent < kBuildNs)) {
     for (Timed* t : {&base, &mine})
-      if (const auto refused = build_timed(*t, w, m.hasher)) return problem(*refused);
+      if (const auto refused = build_timed(*t, w, m.options())) return problem(*refused);
     spent += mine.build.values.back() * static_cast<double>(m.set.keys.size());
   }
   m.need_all_keys(*mine.filter, m.set.keys);
   if ((m.wants("insert_ns") || m.wants("erase_ns")) && mine.type->dynamic && base.type->dynamic)
     for (int round = 0; round < kRounds; ++round)
-      for (Timed* t : {&base, &mine}) insert_timed(*t, w, m.hasher);
+      for (Timed* t : {&base, &mine}) insert_timed(*t, w, m.options());
   for (int round = 0; round < kRounds; ++round)
     for (Timed* t : {&base, &mine}) {
       const AnyFilter& f = *t->filter;

@@ -289,9 +289,16 @@ bool from_text(std::string_view text, T& value, std::string& what_is_right) {
   }
 }
 
+// A parameter by name: {"bits_per_key", "12"}, or with its value as it is, {"bits_per_key", 12}.
 struct Param {
   std::string name;
   std::string value;
+
+  Param(std::string parameter, std::string text) : name(std::move(parameter)), value(std::move(text)) {}
+  Param(std::string parameter, std::string_view text) : name(std::move(parameter)), value(text) {}
+  Param(std::string parameter, const char* text) : name(std::move(parameter)), value(text) {}
+  template <Scalar T>
+  Param(std::string parameter, T number) : name(std::move(parameter)), value(to_text(number)) {}
 };
 
 // All fields as text, in their order. For flat structs of scalars, as Params are.

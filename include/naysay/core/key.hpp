@@ -9,7 +9,9 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <ranges>
 #include <string_view>
 #include <type_traits>
 
@@ -33,8 +35,11 @@ template <class T>
 concept DigestKey = std::same_as<T, Digest>;
 
 template <class T>
-concept Key = TextKey<std::remove_cvref_t<T>> || IntegerKey<std::remove_cvref_t<T>> || DigestKey<std::remove_cvref_t<T>> ||
-    std::convertible_to<T, std::string_view>;
+concept Key = TextKey<std::remove_cvref_t<T>> || IntegerKey<std::remove_cvref_t<T>> || DigestKey<std::remove_cvref_t<T>>;
+
+// A range of keys. A std::string is no such range: its elements are characters.
+template <class R>
+concept KeyRange = std::ranges::input_range<R> && Key<std::ranges::range_value_t<R>>;
 
 // clang-format on
 
@@ -43,8 +48,7 @@ inline constexpr KeyKind kKeyKind = DigestKey<std::remove_cvref_t<T>>    ? KeyKi
                                     : IntegerKey<std::remove_cvref_t<T>> ? KeyKind::integer
                                                                          : KeyKind::text;
 
-template <class T>
-  requires Key<T>
+template <Key T>
 Digest digest_of(const Hasher& hasher, const T& key) noexcept {
   if constexpr (DigestKey<std::remove_cvref_t<T>>)
     return key;

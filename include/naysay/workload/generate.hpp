@@ -22,12 +22,12 @@
 
 namespace naysay {
 
-enum class KeyKind : std::uint8_t { ycsb, urls, integers };
+enum class KeyShape : std::uint8_t { ycsb, urls, integers };
 inline constexpr std::array<std::string_view, 3> kKeyKinds = {"ycsb", "urls", "integers"};
 
-inline std::optional<KeyKind> find_key_kind(std::string_view name) noexcept {
+inline std::optional<KeyShape> find_key_kind(std::string_view name) noexcept {
   for (std::size_t i = 0; i < kKeyKinds.size(); ++i)
-    if (kKeyKinds[i] == name) return static_cast<KeyKind>(i);
+    if (kKeyKinds[i] == name) return static_cast<KeyShape>(i);
   return std::nullopt;
 }
 
@@ -79,13 +79,13 @@ inline void url_key(std::uint64_t i, std::uint64_t seed, std::string& out) {
 }
 
 // Writes key i into `out`, whose old content is lost.
-inline void generate_key(KeyKind kind, std::uint64_t i, std::uint64_t seed, std::string& out) {
+inline void generate_key(KeyShape kind, std::uint64_t i, std::uint64_t seed, std::string& out) {
   switch (kind) {
-    case KeyKind::ycsb:
+    case KeyShape::ycsb:
       return ycsb_key(i, seed, out);
-    case KeyKind::urls:
+    case KeyShape::urls:
       return url_key(i, seed, out);
-    case KeyKind::integers:
+    case KeyShape::integers:
       return integer_key(i, seed, out);
   }
 }

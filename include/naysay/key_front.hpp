@@ -1,0 +1,126 @@
+// KeyFront: the calls that take keys, written once for Keyed<F> (keyed.hpp) and AnyFilter (any_filter.hpp).
+//
+//   text, integer or digest --hasher()--> Digest --> the filter
+//
+// A filter built from text and queried with an integer, or the other way round, breaks a stated requirement: the key
+// would get another digest than it had in the build, and be denied. In a debug build that is an assertion. In a release
+// build the query answers "maybe", and a change is refused with Outcome::wrong_kind.
+#pragma once
+
+#include <array>
+#include <cassert>
+#include <cstdint>
+#include <iterator>
+#include <ranges>
+#include <span>
+#include <string_view>
+#include <type_traits>
+
+#include "naysay/core/hash.hpp"
+#include "naysay/core/key.hpp"
+
+namespace naysay {
+
+// What a change of a filter came to. True if it was done.
+class Outcome {
+ public:
+  enum Value : std::uint8_t {
+    done,         // insert: the key is in. erase: it is out. adapt: the negative is refused from now on
+    no_room,      // insert: the filter is full. adapt: the negative is not refused (yet). No key is affected
+    absent,       // erase: the filter denies the key. Nothing has changed
+    unsupported,  // filters of this type cannot do it. Nothing has changed
+    no_memory,    // a mapped filter copies itself at its first change, and could not. Nothing has changed
+    wrong_kind,   // text was given to a filter of integers, or an integer to one of text. Nothing has changed
+  };
+
+  constexpr Outcome(Value value) noexcept : value_(value) {}
+  constexpr explicit operator bool() const noexcept { return value_ == done; }
+  constexpr Value value() const noexcept { return value_; }
+  friend constexpr bool operator==(Outcome, Outcome) noexcept = default;
+
+ private:
+  Value value_;
+};
+
+// Self has hasher(), key_kind(), reads_bytes(), and by digest: query(d), query(d, bytes), query(digests, out),
+// insert_digest(d), erase_digest(d), adapt_digest(d, cost).
+template <class Self>
+class KeyFront {
+ public:
+  template <Key T>
+  bool may_contain(const T& key) const noexcept {
+    if (!takes<T>()) return true;
+    const Digest d = digest_of(self().hasher(), key);
+    if constexpr (TextKey<T>)
+      return self().query(d, std::string_view(key));
+    else
+      return self().query(d);
+  }
+
+  // A batch: answers[i] becomes whether keys[i] may be in the set. Faster than one by one, because the cache misses of
+  // a batch overlap. `answers` is a range of bool or of std::uint8_t, such as a std::vector<bool>, with at least as many
+  // elements as `keys`.
+  template <KeyRange Keys, std::ranges::forward_range Answers>
+  void may_contain(const Keys& keys, Answers&& answers) const noexcept {
+    using T = std::ranges::range_value_t<Keys>;
+    auto answer = std::ranges::begin(answers);
+    [[maybe_unused]] const auto end = std::ranges::end(answers);
+    if (!takes<T>() || (TextKey<T> && self().reads_bytes())) {
+      for (const auto& key : keys) {
+        assert(answer != end);
+        *answer++ = may_contain(key);
+      }
+      return;
+    }
+    std::array<Digest, kPiece> digests;
+    std::array<std::uint8_t, kPiece> out;
+    std::size_t held = 0;
+    const auto flush = [&] {
+      self().query(std::span<const Digest>(digests).first(held), out.data());
+      for (std::size_t i = 0; i < held; ++i) {
+        assert(answer != end);
+        *answer++ = out[i] != 0;
+      }
+      held = 0;
+    };
+    for (const auto& key : keys) {
+      digests[held++] = digest_of(self().hasher(), key);
+      if (held == kPiece) flush();
+    }
+    flush();
+  }
+  // The same for digests; out[i] becomes 0 or 1. Requires keys.size() bytes at out.
+  void may_contain(std::span<const Digest> keys, std::uint8_t* out) const noexcept { self().query(keys, out); }
+
+  // Insert a key; erase one that is in the set; stop accepting a negative that was accepted, and that costs this much.
+  // The contracts stand at the concepts of core/filter.hpp.
+  template <Key T>
+  Outcome insert(const T& key) noexcept {
+    return takes<T>() ? self().insert_digest(digest_of(self().hasher(), key)) : Outcome::wrong_kind;
+  }
+  template <Key T>
+  Outcome erase(const T& key) noexcept {
+    return takes<T>() ? self().erase_digest(digest_of(self().hasher(), key)) : Outcome::wrong_kind;
+  }
+  template <Key T>
+  Outcome adapt(const T& negative, float cost = 1) noexcept {
+    return takes<T>() ? self().adapt_digest(digest_of(self().hasher(), negative), cost) : Outcome::wrong_kind;
+  }
+
+ private:
+  static constexpr std::size_t kPiece = 256;  // digests that are queried together: 4 KiB of stack
+
+  friend Self;
+  KeyFront() = default;
+  const Self& self() const noexcept { return static_cast<const Self&>(*this); }
+  Self& self() noexcept { return static_cast<Self&>(*this); }
+
+  template <class T>
+  bool takes() const noexcept {
+    const bool fits = kinds_fit(self().key_kind(), kKeyKind<T>);
+    assert(fits && "a filter of text is used with integers, or one of integers with text");
+    return fits;
+  }
+};
+
+}  // namespace naysay

@@ -1,0 +1,219 @@
+// Keyed<F>: a filter of a known type, joined with what its users need: keys of any kind, and files.
+//
+//   Keyed<Bloom> = Bloom + its parameters + how keys are digested + how many keys it holds
+//
+//   auto f = naysay::build<naysay::Bloom>(words, {.bits_per_key = 12});     // Result<Keyed<Bloom>>
+//   f->may_contain("apple");
+//   f->insert("pear");
+//   f->save("words.nsy");
+//   auto g = naysay::open<naysay::Bloom>("words.nsy");                      // fails if the file holds another filter
+//
+// What the type cannot do does not compile: a Keyed<Xor> has no insert. A Keyed<F> of a registered filter converts to
+// AnyFilter (any_filter.hpp), which is the same with the type known at run time.
+//
+// Threads and memory: the contract stands in naysay.hpp.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "naysay/core/detail/memory.hpp"
+#include "naysay/core/export.hpp"
+#include "naysay/core/filter.hpp"
+#include "naysay/key_front.hpp"
+
+namespace naysay {
+
+struct FilterType;  // any_filter.hpp
+
+// What a file says of a filter besides its fields, and what keeps its bytes alive.
+struct FilterFacts {
+  Hasher hasher = {};
+  KeyKind key_kind = KeyKind::unknown;
+  std::uint64_t keys = 0;                 // built from, plus inserted, less erased
+  std::shared_ptr<const void> mapping{};  // of a file that is queried in place
+  bool borrowed = false;                  // the arrays lie in memory that somebody else keeps
+};
+
+namespace file_detail {
+
+// The row of the registry for F. Defined for registered filters; another filter can be built and queried as Keyed<F>,
+// but not saved.
+template <Filter F>
+NAYSAY_EXPORT const FilterType& type_of() noexcept;
+
+inline constexpr std::size_t kHeaderBytes = 80;
+
+// Fills the header at the front of `file`, whose fields follow it.
+NAYSAY_EXPORT void seal(const FilterType& type, const FilterFacts& facts, std::vector<std::byte>& file);
+NAYSAY_EXPORT Result<Ok> write(const std::string& path, std::span<const std::byte> file);
+
+// A file whose header and checksum are right, before its fields are read.
+struct Opened {
+  std::span<const std::byte> bytes;
+  const FilterType* type = nullptr;
+  FilterFacts facts;
+};
+enum class Bytes { map, copy };  // queried in place, or copied out of the file
+
+NAYSAY_EXPORT Result<Opened> open(std::span<const std::byte> bytes);
+NAYSAY_EXPORT Result<Opened> open_file(const std::string& path);
+NAYSAY_EXPORT Error in_file(const std::string& path, Error error);
+NAYSAY_EXPORT Error other_type(const FilterType& found, const FilterType& expected);
+
+// Parameters and fields of F, validated, with nothing after them.
+template <Filter F>
+Result<Ok> read(FieldReader& from, bool with_params, typename F::Params& params, F& filter) {
+  if (with_params) F::Params::fields(params, from);
+  F::fields(filter, from);
+  if (!from.ok()) return Error{Errc::corrupt, from.error()};
+  NAYSAY_CHECK(filter.validate());
+  if (from.left() != 0)
+    return Error{Errc::corrupt, std::to_string(from.left()) + " bytes follow the last field; there must be none"};
+  return Ok{};
+}
+
+}  // namespace file_detail
+
+// The costs and shares of a workload and the bits per key make sense. `who` begins the message.
+NAYSAY_EXPORT Result<Ok> check_build(std::string_view who, const Workload& w, double bits_per_key);
+
+template <Filter F>
+class Keyed : public KeyFront<Keyed<F>> {
+ public:
+  using Params = typename F::Params;
+
+  // A filter that is already built, from this many keys whose digests this hasher made.
+  Keyed(F filter, Params params, FilterFacts facts)
+      : filter_(std::move(filter)), params_(std::move(params)), facts_(std::move(facts)) {}
+
+  // From digests. `who` begins a message. naysay::build (naysay.hpp) takes strings and integers too.
+  static Result<Keyed> build(std::string_view who, const Workload& w, const Params& params, const BuildOptions& options,
+                             KeyKind kind = KeyKind::unknown) {
+    return no_memory_is_an_error(who, [&]() -> Result<Keyed> {
+      NAYSAY_CHECK(check_build(who, w, params.bits_per_key));
+      NAYSAY_TRY(F filter, F::build(w, params, options));
+      return Keyed(std::move(filter), params, {.hasher = options.hasher, .key_kind = kind, .keys = w.keys.size()});
+    });
+  }
+
+  // ---- files ----
+
+  // Whole, by rename, or not at all.
+  Result<Ok> save(const std::string& path) const {
+    return no_memory_is_an_error(path, [&] { return file_detail::write(path, to_bytes()); });
+  }
+  std::vector<std::byte> to_bytes() const {
+    std::vector<std::byte> file(file_detail::kHeaderBytes);
+    FieldWriter writer(file, kFileAlignment);
+    Params::fields(params_, writer);
+    F::fields(filter_, writer);
+    file_detail::seal(file_detail::type_of<F>(), facts_, file);
+    return file;
+  }
+  static Result<Keyed> open(const std::string& path, file_detail::Bytes how) {
+    return no_memory_is_an_error(path, [&]() -> Result<Keyed> {
+      NAYSAY_TRY(file_detail::Opened file, file_detail::open_file(path));
+      if (file.type != &file_detail::type_of<F>())
+        return file_detail::in_file(path, file_detail::other_type(*file.type, file_detail::type_of<F>()));
+      const bool map = how == file_detail::Bytes::map;
+      FieldReader reader(file.bytes, file_detail::kHeaderBytes, kFileAlignment,
+                         map ? FieldReader::Arrays::borrow : FieldReader::Arrays::copy);
+      Params params;
+      F filter;
+      if (auto ok = file_detail::read<F>(reader, true, params, filter); !ok)
+        return file_detail::in_file(path, std::move(ok).error());
+      file.facts.borrowed = map;
+      if (!map) file.facts.mapping.reset();
+      return Keyed(std::move(filter), std::move(params), std::move(file.facts));
+    });
+  }
+
+  // ---- what it is ----
+
+  const F& filter() const noexcept { return filter_; }
+  const Params& params() const noexcept { return params_; }
+  const FilterFacts& facts() const noexcept { return facts_; }
+  const Hasher& hasher() const noexcept { return facts_.hasher; }
+  KeyKind key_kind() const noexcept { return facts_.key_kind; }
+  std::uint64_t keys() const noexcept { return facts_.keys; }
+  double expected_fpr() const noexcept { return filter_.expected_fpr(); }
+  std::uint64_t size_bits() const noexcept { return filter_.size_bits(); }
+
+  // Takes the parts out again, as AnyFilter does.
+  F&& take_filter() && noexcept { return std::move(filter_); }
+  Params&& take_params() && noexcept { return std::move(params_); }
+  FilterFacts&& take_facts() && noexcept { return std::move(facts_); }
+
+ private:
+  friend KeyFront<Keyed<F>>;
+
+  static constexpr bool reads_bytes() noexcept { return ByteFilter<F>; }
+  bool query(Digest d) const noexcept { return filter_.may_contain(d); }
+  bool query(Digest d, [[maybe_unused]] std::string_view bytes) const noexcept {
+    if constexpr (ByteFilter<F>)
+      return filter_.may_contain(d, bytes);
+    else
+      return filter_.may_contain(d);
+  }
+  void query(std::span<const Digest> d, std::uint8_t* out) const noexcept { naysay::may_contain(filter_, d, out); }
+
+  Outcome insert_digest(Digest d) noexcept
+    requires DynamicFilter<F>
+  {
+    if (!own()) return Outcome::no_memory;
+    if (!filter_.insert(d)) return Outcome::no_room;
+    ++facts_.keys;
+    return Outcome::done;
+  }
+  Outcome erase_digest(Digest d) noexcept
+    requires ErasableFilter<F>
+  {
+    if (!own()) return Outcome::no_memory;
+    if (!filter_.erase(d)) return Outcome::absent;
+    facts_.keys -= facts_.keys > 0;
+    return Outcome::done;
+  }
+  Outcome adapt_digest(Digest d, float cost) noexcept
+    requires AdaptiveFilter<F>
+  {
+    if (!own()) return Outcome::no_memory;
+    return filter_.adapt(d, cost) ? Outcome::done : Outcome::no_room;
+  }
+
+  // Copies what the filter borrows, so that it can be changed. False: there is no memory for it.
+  bool own() noexcept {
+    if (!facts_.borrowed) return true;
+    auto owned = no_memory_is_an_error("", [&]() -> Result<Ok> {
+      FieldOwner owner;
+      F::fields(filter_, owner);
+      return Ok{};
+    });
+    if (!owned) return false;
+    facts_.mapping.reset();
+    facts_.borrowed = false;
+    return true;
+  }
+
+  F filter_;
+  Params params_;
+  FilterFacts facts_;
+};
+
+// A filter of a known type from a file: open queries it in place, load copies it. Both fail if the file holds another
+// type of filter.
+template <Filter F>
+Result<Keyed<F>> open(const std::string& path) {
+  return Keyed<F>::open(path, file_detail::Bytes::map);
+}
+template <Filter F>
+Result<Keyed<F>> load(const std::string& path) {
+  return Keyed<F>::open(path, file_detail::Bytes::copy);
+}
+
+}  // namespace naysay
