@@ -55,8 +55,8 @@ T must(Result<T> result) {
   return std::move(*result);
 }
 template <class F>
-F must_build(const Workload& w, const typename F::Params& p = {}) {
-  return must(F::build(w, p));
+F must_build(const Workload& w, const typename F::Params& p = {}, const BuildOptions& o = {}) {
+  return must(F::build(w, p, o));
 }
 
 // The value of a report's line. A missing line is a failure, and the NaN it gives is neither at most nor at least

@@ -341,7 +341,7 @@ TEST_F(Tool, RecordsHowKeysWereHashed) {
   const std::string key = " --hash siphash --hash-key 000102030405060708090a0b0c0d0e0f";
   must(build + "c" + key + " && " + build + "d" + key);
   EXPECT_EQ(read("c"), read("d"));
-  const auto c = AnyFilter::load_file(path("c"));
+  const auto c = naysay::load(path("c"));
   ASSERT_TRUE(c) << c.error().message;
   EXPECT_EQ(c->hasher(), (Hasher{HashId::siphash, 0, {0x0706050403020100u, 0x0f0e0d0c0b0a0908u}}));
   for (const char* name : {"a", "c"}) {

@@ -121,7 +121,7 @@ TEST_P(EveryFilterAtEveryLevel, AnswersAndBuildsAsItsScalarCodeDoes) {
   const auto at = [&, name = type.name](Simd simd) {
     const ScopedSimd scoped(simd);
     const AnyFilter f = sample::must(AnyFilter::build(name, {.keys = keys, .negatives = negatives}));
-    Outcome out{f.save(), std::vector<std::uint8_t>(questions.size()), std::vector<std::uint8_t>(questions.size())};
+    Outcome out{f.to_bytes(), std::vector<std::uint8_t>(questions.size()), std::vector<std::uint8_t>(questions.size())};
     for (std::size_t i = 0; i < questions.size(); ++i) out.one[i] = f.may_contain(questions[i]);
     f.may_contain(questions, out.batch.data());
     return out;
@@ -144,10 +144,10 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_P(EveryFilter, GivesTheSameBytesForTheSameInputAndAnyNumberOfThreads) {
   const auto keys = numbers(0, 20'000), negatives = numbers(1'000'000, 20'000);
   Workload w{.keys = keys, .negatives = negatives, .seed = 5};
-  const auto first = must_build(w).save();
-  EXPECT_EQ(must_build(w).save(), first);
+  const auto first = must_build(w).to_bytes();
+  EXPECT_EQ(must_build(w).to_bytes(), first);
   w.threads = 3;
-  EXPECT_EQ(must_build(w).save(), first);
+  EXPECT_EQ(must_build(w).to_bytes(), first);
 }
 
 TEST_P(EveryFilter, ComesBackFromItsFileByteForByte) {
@@ -155,19 +155,19 @@ TEST_P(EveryFilter, ComesBackFromItsFileByteForByte) {
     const auto keys = numbers(0, n), questions = numbers(0, 2 * n + 1000);
     auto built = AnyFilter::build(GetParam().name, {.keys = keys}, {}, {HashId::siphash, 0, {1, 2}});
     ASSERT_TRUE(built) << built.error().message;
-    const auto bytes = built->save();
+    const auto bytes = built->to_bytes();
     const auto copy = AnyFilter::load(bytes), view = AnyFilter::view(bytes);
     ASSERT_TRUE(copy) << copy.error().message;
     ASSERT_TRUE(view) << view.error().message;
-    EXPECT_EQ(copy->save(), bytes);
-    EXPECT_EQ(view->save(), bytes);
+    EXPECT_EQ(copy->to_bytes(), bytes);
+    EXPECT_EQ(view->to_bytes(), bytes);
     EXPECT_EQ(copy->hasher(), built->hasher());
     EXPECT_EQ(copy->keys(), n);
     EXPECT_EQ(copy->size_bits(), built->size_bits());
-    const auto bare = built->save_bare();
+    const auto bare = built->to_bare();
     const auto tiny = AnyFilter::view_bare(bare, built->hasher());
     ASSERT_TRUE(tiny) << tiny.error().message;
-    EXPECT_EQ(tiny->save_bare(), bare);
+    EXPECT_EQ(tiny->to_bare(), bare);
     EXPECT_LE(bare.size() * 8, built->size_bits() + 64 * 64) << "a bare payload is the filter and little else";
     for (const Digest& d : questions) {
       ASSERT_EQ(copy->may_contain(d), built->may_contain(d));
@@ -180,7 +180,7 @@ TEST_P(EveryFilter, ComesBackFromItsFileByteForByte) {
 TEST_P(EveryFilter, IsReadFromBarePayloadsAtAnyAddress) {
   const auto keys = numbers(0, 300);
   const AnyFilter f = must_build({.keys = keys});
-  const auto bare = f.save_bare();
+  const auto bare = f.to_bare();
   for (std::size_t shift = 0; shift < 9; ++shift) {
     std::vector<std::byte> moved(bare.size() + shift);
     std::memcpy(moved.data() + shift, bare.data(), bare.size());
@@ -201,7 +201,7 @@ std::span<const std::byte> prefix(const std::vector<std::byte>& bytes, std::size
 TEST_P(EveryFilter, RefusesEveryTruncationAndEveryFlippedBit) {
   const auto keys = numbers(0, 20);
   const AnyFilter f = must_build({.keys = keys});
-  const auto bytes = f.save(), bare = f.save_bare();
+  const auto bytes = f.to_bytes(), bare = f.to_bare();
   std::unique_ptr<std::byte[]> owner;
   for (std::size_t n = 0; n < bytes.size(); ++n) {
     const auto cut = AnyFilter::load(prefix(bytes, n, owner));
@@ -224,7 +224,7 @@ TEST_P(EveryFilter, RefusesEveryTruncationAndEveryFlippedBit) {
 TEST_P(EveryFilter, SurvivesAnyFieldBytesThatAValidChecksumCovers) {
   // A bare payload has no checksum, so every flip reaches validate(): it is refused, or answers without harm.
   const auto keys = numbers(0, 20), questions = numbers(0, 200);
-  const auto bare = must_build({.keys = keys}).save_bare();
+  const auto bare = must_build({.keys = keys}).to_bare();
   std::unique_ptr<std::byte[]> owner;
   for (std::size_t bit = 0; bit < bare.size() * 8; ++bit) {
     auto flipped = bare;
@@ -280,21 +280,21 @@ TEST_P(EveryTunableFilter, GivesTheRateItPricedWithinTheBitsItPriced) {
 
 TEST_P(EveryDynamicFilter, HoldsWhatIsInsertedLater) {
   const auto keys = numbers(0, 2000);
-  AnyFilter f = must_build({.keys = std::span(keys).first(500), .capacity = 2000});
+  AnyFilter f = must_build({.keys = std::span(keys).first(500)}, {.capacity = 2000});
   for (std::size_t i = 500; i < keys.size(); ++i) ASSERT_TRUE(f.insert(keys[i])) << "no room for key " << i;
   for (const Digest& d : keys) ASSERT_TRUE(f.may_contain(d));
   EXPECT_EQ(f.keys(), 2000u);
 }
 
 TEST_P(EveryDynamicFilter, SaysNoRoomOrTakesTheKeyAndChangesNothingOtherwise) {
-  AnyFilter f = must_build({.capacity = 100});
+  AnyFilter f = must_build({}, {.capacity = 100});
   std::vector<Digest> in;
   for (const Digest& d : numbers(0, 1000)) {
-    const auto before = f.save();
+    const auto before = f.to_bytes();
     if (f.insert(d))
       in.push_back(d);
     else
-      ASSERT_EQ(f.save(), before) << "a refused insert changed something";
+      ASSERT_EQ(f.to_bytes(), before) << "a refused insert changed something";
     for (const Digest& k : in) ASSERT_TRUE(f.may_contain(k));
   }
   EXPECT_GE(in.size(), 100u);
@@ -302,7 +302,7 @@ TEST_P(EveryDynamicFilter, SaysNoRoomOrTakesTheKeyAndChangesNothingOtherwise) {
 
 TEST_P(EveryDynamicFilter, InsertsIntoAMappedFilterWithoutWritingToTheFile) {
   const auto keys = numbers(0, 100);
-  const auto bytes = must_build({.keys = std::span(keys).first(50), .capacity = 100}).save();
+  const auto bytes = must_build({.keys = std::span(keys).first(50)}, {.capacity = 100}).to_bytes();
   auto untouched = bytes;
   auto view = AnyFilter::view(bytes);
   ASSERT_TRUE(view);
@@ -329,14 +329,14 @@ TEST_P(EveryErasableFilter, ForgetsWhatIsErasedAndKeepsTheRest) {
 TEST_P(EveryErasableFilter, ErasesNothingWhenItDeniesTheKey) {
   const auto keys = numbers(0, 500);
   AnyFilter f = must_build({.keys = keys});
-  const auto before = f.save();
+  const auto before = f.to_bytes();
   for (const Digest& d : numbers(1'000'000, 2000)) ASSERT_FALSE(!f.may_contain(d) && f.erase(d));
-  EXPECT_EQ(f.save(), before);
+  EXPECT_EQ(f.to_bytes(), before);
 }
 
 TEST_P(EveryErasableFilter, CountsAKeyThatIsInsertedAgain) {
   const auto keys = numbers(0, 100);
-  AnyFilter f = must_build({.capacity = 300});
+  AnyFilter f = must_build({}, {.capacity = 300});
   for (int copy = 0; copy < 2; ++copy)
     for (const Digest& d : keys) ASSERT_TRUE(f.insert(d));
   for (const Digest& d : keys) ASSERT_TRUE(f.erase(d));
@@ -346,7 +346,7 @@ TEST_P(EveryErasableFilter, CountsAKeyThatIsInsertedAgain) {
 TEST_P(EveryDynamicFilter, AgreesWithAMultisetUnderRandomInsertsAndErases) {
   sample::Words random(11);
   const auto universe = numbers(0, 600);
-  AnyFilter f = must_build({.capacity = 1000});
+  AnyFilter f = must_build({}, {.capacity = 1000});
   std::multiset<std::uint64_t> model;
   std::uint64_t asked = 0, refused = 0;  // copies of a key may be refused before the table is full, but rarely
   for (int step = 0; step < 60'000; ++step) {
@@ -387,7 +387,7 @@ TEST_P(EveryAdaptiveFilter, StopsMakingAFalsePositiveItIsToldOf) {
 
 TEST_P(EveryWarmingFilter, LearnsUntilItIsFullAndWarmDeniesNoKeyAndErrsLess) {
   const auto keys = numbers(0, 5000), negatives = numbers(9'000'000, 50'000);
-  const auto bytes = must_build({.keys = keys, .negatives = negatives}).save();
+  const auto bytes = must_build({.keys = keys, .negatives = negatives}).to_bytes();
   auto f = AnyFilter::view(bytes);
   ASSERT_TRUE(f) << f.error().message;
   std::uint64_t cold = 0, warm = 0;

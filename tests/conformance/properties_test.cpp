@@ -38,18 +38,18 @@ TEST_P(EveryFiltersProperties, WhateverItIsBuiltFromItDeniesNoKeyAndComesBackFro
     for (std::size_t i = 0; i < negatives.size(); ++i) costs.push_back(*rc::gen::element(0.0f, 0.5f, 1.0f, 1e30f));
     const auto bits = *rc::gen::inRange(2, 33);
     const auto seed = *rc::gen::arbitrary<std::uint64_t>();
-    auto f = AnyFilter::build(GetParam().name, {.keys = keys, .negatives = negatives, .costs = costs, .seed = seed},
-                              {{"bits_per_key", std::to_string(bits)}});
+    auto f = AnyFilter::build(GetParam().name, {.keys = keys, .negatives = negatives, .costs = costs},
+                              {{"bits_per_key", std::to_string(bits)}}, {.seed = seed});
     if (!f) {
       RC_ASSERT(f.error().code == Errc::out_of_budget);
       return;
     }
     const std::set<std::uint16_t> model(sets.keys.begin(), sets.keys.end());
     for (std::uint16_t x : model) RC_ASSERT(f->may_contain(std::uint64_t{x}));
-    const auto bytes = f->save();
+    const auto bytes = f->to_bytes();
     const auto again = AnyFilter::load(bytes);
     RC_ASSERT(again.has_value());
-    RC_ASSERT(again->save() == bytes);
+    RC_ASSERT(again->to_bytes() == bytes);
     for (std::uint16_t x : sets.negatives)
       RC_ASSERT(f->may_contain(std::uint64_t{x}) == again->may_contain(std::uint64_t{x}));
   }));

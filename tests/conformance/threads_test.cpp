@@ -55,7 +55,7 @@ TEST_P(EveryFilterOnManyThreads, AnswersThemAllAsItAnswersOneThread) {
   const std::span<const Digest> all(questions);
   const auto built = must(AnyFilter::build(GetParam().name, {.keys = all.first(kKeys), .negatives = negatives}));
   const auto expected = answers_of(built, all);
-  const auto bytes = built.save();
+  const auto bytes = built.to_bytes();
   for (const bool borrows : {false, true}) {  // its arrays, from the bytes
     const AnyFilter f = must(borrows ? AnyFilter::view(bytes) : AnyFilter::load(bytes));
     std::atomic<std::uint64_t> wrong = 0;

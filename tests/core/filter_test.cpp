@@ -128,7 +128,7 @@ TEST(AnyFilter, HoldsAFilterThatWasBuiltElsewhereAsBuildGivesIt) {
   const auto held = AnyFilter::hold("bloom", *bloom, params, keys.size(), hasher);
   const auto built = AnyFilter::build("bloom", {.keys = keys}, {{"bits_per_key", "13"}}, hasher);
   ASSERT_TRUE(held && built);
-  EXPECT_EQ(held->save(), built->save());
+  EXPECT_EQ(held->to_bytes(), built->to_bytes());
   EXPECT_EQ(AnyFilter::hold("blum", *bloom, params, keys.size()).error().code, Errc::invalid_argument);
 }
 

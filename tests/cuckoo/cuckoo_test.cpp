@@ -21,11 +21,11 @@ double full(unsigned b) { return b / cuckoo::kLoad; }
 
 TEST(Cuckoo, TakesTheWidestFingerprintThatFitsAtItsLoad) {
   for (unsigned b = 4; b <= 32; ++b) {
-    EXPECT_EQ(must_build<Cuckoo>({.capacity = 1000}, {.bits_per_key = full(b)}).width(), b);
-    EXPECT_EQ(must_build<Cuckoo>({.capacity = 1000}, {.bits_per_key = full(b) + 0.9}).width(), b);
+    EXPECT_EQ(must_build<Cuckoo>({}, {.bits_per_key = full(b)}, {.capacity = 1000}).width(), b);
+    EXPECT_EQ(must_build<Cuckoo>({}, {.bits_per_key = full(b) + 0.9}, {.capacity = 1000}).width(), b);
   }
-  EXPECT_EQ(must_build<Cuckoo>({.capacity = 1000}, {.bits_per_key = 100}).width(), 32u);
-  const auto small = Cuckoo::build({.capacity = 1000}, {.bits_per_key = full(4) - 0.01});
+  EXPECT_EQ(must_build<Cuckoo>({}, {.bits_per_key = 100}, {.capacity = 1000}).width(), 32u);
+  const auto small = Cuckoo::build({}, {.bits_per_key = full(4) - 0.01}, {.capacity = 1000});
   ASSERT_FALSE(small);
   EXPECT_EQ(small.error().code, Errc::out_of_budget);
 }
@@ -44,7 +44,7 @@ TEST(Cuckoo, HoldsKeysAndErrsAsOftenAsItSaysAtEveryWidth) {
 
 // Every slot of 0.95, key by key, without a rebuild.
 void fill_to_capacity(unsigned b, std::uint64_t n, std::uint64_t seed) {
-  Cuckoo f = must_build<Cuckoo>({.capacity = n, .seed = seed}, {.bits_per_key = full(b)});
+  Cuckoo f = must_build<Cuckoo>({}, {.bits_per_key = full(b)}, {.capacity = n, .seed = seed});
   ASSERT_LE(static_cast<double>(f.slots()), static_cast<double>(n) / 0.95 + 40);
   for (std::uint64_t i = 0; i < n; ++i)
     ASSERT_TRUE(f.insert(digest(i, seed))) << b << " bits, key " << i << " of " << n;
@@ -74,7 +74,7 @@ TEST(CuckooSlow, TakesTheCapacityItWasBuiltForAtAnySize) {
 
 TEST(Cuckoo, CountsSevenCopiesAndKeepsEightForEver) {
   for (unsigned b : {4, 12, 21}) {
-    Cuckoo f = must_build<Cuckoo>({.capacity = 100}, {.bits_per_key = full(b)});
+    Cuckoo f = must_build<Cuckoo>({}, {.bits_per_key = full(b)}, {.capacity = 100});
     const Digest d = digest(1u);
     for (int copies = 1; copies <= 7; ++copies) {
       for (int i = 0; i < copies; ++i) ASSERT_TRUE(f.insert(d));
@@ -101,7 +101,7 @@ TEST(Cuckoo, BuildsFromKeysThatRepeatAndThenNeverForgetsTheLastCopy) {
   EXPECT_FALSE(one.keeps_last()) << "one key fifty times fits into its eight slots";
   for (int copy = 0; copy < 2; ++copy) keys.insert(keys.end(), once.begin(), once.end());
   Report report;
-  Cuckoo all = must_build<Cuckoo>({.keys = keys, .report = &report}, {.bits_per_key = full(12)});
+  Cuckoo all = must_build<Cuckoo>({.keys = keys}, {.bits_per_key = full(12)}, {.report = &report});
   ASSERT_TRUE(all.keeps_last()) << "three copies of every key do not pack to 0.95";
   EXPECT_EQ(sample::must_say(report, "repeated keys stored once"), 6050);
   for (const Digest& d : once) ASSERT_TRUE(all.may_contain(d));
@@ -116,7 +116,7 @@ TEST(Cuckoo, BuildsFromKeysThatRepeatAndThenNeverForgetsTheLastCopy) {
 
 TEST(Cuckoo, ARefusedInsertHasChangedNothing) {
   for (unsigned b : {4, 11, 30}) {
-    Cuckoo f = must_build<Cuckoo>({.capacity = 1000}, {.bits_per_key = full(b)});
+    Cuckoo f = must_build<Cuckoo>({}, {.bits_per_key = full(b)}, {.capacity = 1000});
     std::uint64_t refused = 0, taken = 0;
     for (std::uint64_t i = 0; i < 1300; ++i) {
       const auto before = bytes_of(f);
@@ -143,7 +143,7 @@ TEST(Cuckoo, AgreesWithAMapOfCopiesUnderRandomOperationsInAFullTable) {
   for (unsigned b : {4, 7, 12, 19, 31}) {
     sample::Words random(b);
     const auto universe = numbers(0, 700);
-    Cuckoo f = must_build<Cuckoo>({.capacity = 400}, {.bits_per_key = full(b)});
+    Cuckoo f = must_build<Cuckoo>({}, {.bits_per_key = full(b)}, {.capacity = 400});
     std::map<Class, unsigned> model;
     std::uint64_t refused = 0;
     for (int step = 0; step < 8000; ++step) {
@@ -176,7 +176,7 @@ TEST(Cuckoo, AgreesWithAMapOfCopiesUnderRandomOperationsInAFullTable) {
 
 TEST(Cuckoo, BothBucketsOfAKeyDifferAndLeadToEachOther) {
   for (std::uint64_t n : {1, 5, 77, 1000, 54321}) {
-    const Cuckoo f = must_build<Cuckoo>({.capacity = n}, {.bits_per_key = full(9)});
+    const Cuckoo f = must_build<Cuckoo>({}, {.bits_per_key = full(9)}, {.capacity = n});
     for (const Digest& d : numbers(0, 2000)) {
       const auto at = f.probe(d);
       ASSERT_LT(at.first, f.slots() / 4);

@@ -18,10 +18,10 @@ TEST(CudaDevice, GivesTheBytesOfTheCpu) {
       const VariableHash::Params p{
           .effort = effort, .sector_bits = n > 100'000 ? 12u : 0u, .bucket_bits = n > 100'000 ? 13u : 0u};
       Report report;
-      const auto f = cuda::build_variable_hash({.keys = keys, .seed = 3, .report = &report}, p);
+      const auto f = cuda::build_variable_hash({.keys = keys}, p, {.seed = 3, .report = &report});
       ASSERT_TRUE(f) << f.error().message;
       ASSERT_EQ(report.lines[0].value, 1) << "it was not built on the GPU";
-      EXPECT_EQ(bytes_of(*f), bytes_of(*VariableHash::build({.keys = keys, .seed = 3}, p)))
+      EXPECT_EQ(bytes_of(*f), bytes_of(*VariableHash::build({.keys = keys}, p, {.seed = 3})))
           << n << " keys, effort " << to_text(effort);
     }
 }
@@ -31,7 +31,7 @@ TEST(CudaDevice, SeesRepeatedKeys) {
   auto keys = numbers(0, 100'000);
   keys.insert(keys.end(), 3, keys[17]);
   Report report;
-  const auto f = cuda::build_variable_hash({.keys = keys, .report = &report}, {});
+  const auto f = cuda::build_variable_hash({.keys = keys}, {}, {.report = &report});
   ASSERT_TRUE(f);
   EXPECT_EQ(report.lines[0].value, 0);
   EXPECT_EQ(bytes_of(*f), bytes_of(*VariableHash::build({.keys = keys}, {})));

@@ -81,7 +81,7 @@ TEST(CudaBuilder, BuildsOnTheCpuWhereThereIsNoDevice) {
 TEST(CudaBuilder, FallsBackToTheCpuWhenTheDeviceFails) {
   const auto keys = numbers(0, 20'000);
   Report report;
-  const auto f = cuda::build_variable_hash({.keys = keys, .report = &report}, {}, kBroken);
+  const auto f = cuda::build_variable_hash({.keys = keys}, {}, kBroken, {.report = &report});
   ASSERT_TRUE(f);
   EXPECT_EQ(bytes_of(*f), bytes_of(*VariableHash::build({.keys = keys}, {})));
   ASSERT_FALSE(report.lines.empty());
@@ -94,7 +94,7 @@ TEST(CudaBuilder, LeavesRepeatedKeysToTheCpu) {
     auto keys = numbers(0, 200);
     keys.insert(keys.end(), copies, keys[17]);
     Report report;
-    const auto f = cuda::build_variable_hash({.keys = keys, .report = &report}, {}, kHere);
+    const auto f = cuda::build_variable_hash({.keys = keys}, {}, kHere, {.report = &report});
     ASSERT_TRUE(f);
     EXPECT_EQ(report.lines[0].value, 0);
     EXPECT_EQ(bytes_of(*f), bytes_of(*VariableHash::build({.keys = keys}, {})));

@@ -147,7 +147,7 @@ TEST(BinaryFuseSlow, GivesTheSameBytesForManyShardsOnAnyNumberOfThreads) {
   const auto keys = numbers(0, 3'000'000);
   for (std::uint32_t arity : {3u, 4u}) {
     const auto one = BinaryFuse::build({.keys = keys}, {.bits_per_key = 9.2, .arity = arity});
-    const auto three = BinaryFuse::build({.keys = keys, .threads = 3}, {.bits_per_key = 9.2, .arity = arity});
+    const auto three = BinaryFuse::build({.keys = keys}, {.bits_per_key = 9.2, .arity = arity}, {.threads = 3});
     ASSERT_TRUE(one && three);
     EXPECT_EQ(bytes_of(*one), bytes_of(*three));
     for (const Digest& d : keys) ASSERT_TRUE(one->may_contain(d));
@@ -161,7 +161,7 @@ TEST(BinaryFuseSlow, IsSmallAndBuildsWithFewRepeatsOnTwoThreadsWhereOthersSlowDo
     for (std::uint32_t arity : {3u, 4u}) {
       Report report;
       const auto f =
-          BinaryFuse::build({.keys = keys, .threads = 2, .report = &report}, {.bits_per_key = 9.2, .arity = arity});
+          BinaryFuse::build({.keys = keys}, {.bits_per_key = 9.2, .arity = arity}, {.threads = 2, .report = &report});
       ASSERT_TRUE(f) << f.error().message;
       EXPECT_DOUBLE_EQ(f->expected_fpr(), 1.0 / 256);
       EXPECT_LE(static_cast<double>(f->size_bits()) / static_cast<double>(n), arity == 3 ? 9.05 : 8.6);

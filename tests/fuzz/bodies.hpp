@@ -50,7 +50,7 @@ inline void load(std::span<const std::uint8_t> data) {
   const std::uint64_t sum = checksum(bytes.subspan(kHeader), checksum(bytes.first(kHeader)));
   std::memcpy(bytes.data() + kChecksumAt, &sum, 8);
   if (auto f = AnyFilter::load(bytes)) {
-    require(f->save().size() == bytes.size());
+    require(f->to_bytes().size() == bytes.size());
     exercise(*f);
   }
 }
@@ -78,8 +78,8 @@ inline void operate(std::span<const std::uint8_t> data) {
     for (const auto& [key, count] : model) require(count == 0 || f.may_contain(digest(key)));
   };
   auto f = AnyFilter::build(
-      type.name, {.keys = keys, .negatives = negatives, .costs = costs, .capacity = capacity, .seed = next()},
-      {{"bits_per_key", std::to_string(bits)}});
+      type.name, {.keys = keys, .negatives = negatives, .costs = costs},
+      {{"bits_per_key", std::to_string(bits)}}, {.capacity = capacity, .seed = next()});
   if (!f) return;
   holds(*f);
   // What a build could not store of a key that comes many times is not erased here: see the filters' contracts.
@@ -98,10 +98,10 @@ inline void operate(std::span<const std::uint8_t> data) {
     }
   }
   holds(*f);
-  const auto bytes = f->save();
+  const auto bytes = f->to_bytes();
   const auto again = AnyFilter::load(bytes);
   require(again.has_value());
-  require(again->save() == bytes);
+  require(again->to_bytes() == bytes);
   holds(*again);
 }
 

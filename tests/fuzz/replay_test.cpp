@@ -36,7 +36,7 @@ TEST(Fuzz, TheLoaderHoldsOnDamagedFilesOfEveryFilter) {
     const auto keys = sample::numbers(0, 40), negatives = sample::numbers(100, 40);
     const auto f = AnyFilter::build(type.name, {.keys = keys, .negatives = negatives});
     ASSERT_TRUE(f) << f.error().message;
-    for (const auto& whole : {f->save(), f->save_bare()})
+    for (const auto& whole : {f->to_bytes(), f->to_bare()})
       for (int round = 0; round < 200; ++round) {
         std::vector<std::uint8_t> bytes(whole.size());
         std::memcpy(bytes.data(), whole.data(), whole.size());

@@ -28,8 +28,8 @@ std::vector<Digest> accepted_by(const auto& f, std::span<const Digest> digests) 
 
 TEST(Guarded, RefusesAReportedNegativeUntilItIsInserted) {
   const auto keys = numbers(0, 2000);
-  auto f = must_build<GuardedCuckoo>({.keys = keys, .capacity = 2100},
-                                     {.bits_per_key = bits_for(8, 500, 2100), .guard = 500});
+  auto f = must_build<GuardedCuckoo>({.keys = keys},
+                                     {.bits_per_key = bits_for(8, 500, 2100), .guard = 500}, {.capacity = 2100});
   const auto wrong = accepted_by(f, numbers(1'000'000, 5000));
   ASSERT_GT(wrong.size(), 50u);
   ASSERT_LT(wrong.size(), 500u);
@@ -149,8 +149,8 @@ TEST(Guarded, RefusesPinnedNegativesAtEveryMomentUnderAnyChurn) {
 
 TEST(Guarded, UnpinsAPinnedNegativeThatBecomesAKey) {
   const auto keys = numbers(0, 1000), negatives = numbers(1'000'000, 1000);
-  auto f = must_build<GuardedCuckoo>({.keys = keys, .negatives = negatives, .capacity = 3000},
-                                     {.bits_per_key = 20, .pinned = true});
+  auto f = must_build<GuardedCuckoo>({.keys = keys, .negatives = negatives},
+                                     {.bits_per_key = 20, .pinned = true}, {.capacity = 3000});
   for (std::size_t i = 0; i < 500; ++i) {
     ASSERT_TRUE(f.insert(negatives[i]));
     ASSERT_TRUE(f.may_contain(negatives[i]));
@@ -173,8 +173,8 @@ TEST(Guarded, PinsNoNegativeThatIsAKey) {
 // As many pinned negatives as the guard cannot hold, over 4-bit fingerprints.
 TEST(Guarded, SaysNoRoomAndChangesNothingWhenThePinnedWouldNotFitTheGuard) {
   const auto negatives = numbers(1'000'000, 4000);
-  auto f = must_build<GuardedCuckoo>({.negatives = negatives, .capacity = 1000},
-                                     {.bits_per_key = bits_for(4.3, 300, 1000), .guard = 300, .pinned = true});
+  auto f = must_build<GuardedCuckoo>({.negatives = negatives},
+                                     {.bits_per_key = bits_for(4.3, 300, 1000), .guard = 300, .pinned = true}, {.capacity = 1000});
   std::vector<Digest> in;
   std::uint64_t refused = 0;
   for (const Digest& d : numbers(0, 1000)) {
@@ -200,8 +200,8 @@ TEST(Guarded, SaysNoRoomAndChangesNothingWhenThePinnedWouldNotFitTheGuard) {
 
 TEST(Guarded, LetsReportedEntriesLeaveForPinnedOnes) {
   const auto keys = numbers(0, 500), negatives = numbers(1'000'000, 500);
-  auto f = must_build<GuardedCuckoo>({.keys = keys, .negatives = negatives, .capacity = 1000},
-                                     {.bits_per_key = bits_for(5.4, 250, 1000), .guard = 250, .pinned = true});
+  auto f = must_build<GuardedCuckoo>({.keys = keys, .negatives = negatives},
+                                     {.bits_per_key = bits_for(5.4, 250, 1000), .guard = 250, .pinned = true}, {.capacity = 1000});
   for (const Digest& d : numbers(2'000'000, 50'000))
     if (f.guarded() < f.guard_room()) f.adapt(d, 1e30f);
   ASSERT_EQ(f.guarded(), f.guard_room());
@@ -223,8 +223,8 @@ TEST(Guarded, RefusesToPinWhatDoesNotFit) {
 
 TEST(Guarded, AnswersTheSameWithoutItsIndexAndTakesNoMoreKeys) {
   const auto keys = numbers(0, 1000), negatives = numbers(1'000'000, 5000), questions = numbers(3'000'000, 20'000);
-  auto f = must_build<GuardedCuckoo>({.keys = keys, .negatives = negatives, .capacity = 1100},
-                                     {.bits_per_key = 16, .pinned = true});
+  auto f = must_build<GuardedCuckoo>({.keys = keys, .negatives = negatives},
+                                     {.bits_per_key = 16, .pinned = true}, {.capacity = 1100});
   auto g = f;
   EXPECT_GE(f.index_bits(), 128 * negatives.size());
   EXPECT_LE(f.size_bits(), 16 * 1100 + GuardedCuckoo::kClaims.fixed_bits);
@@ -242,8 +242,8 @@ TEST(Guarded, AnswersTheSameWithoutItsIndexAndTakesNoMoreKeys) {
 
 TEST(Guarded, SurvivesAnyFlippedBitOfAFilterWithAnIndex) {
   const auto keys = numbers(0, 12), negatives = numbers(1000, 12), questions = numbers(0, 60);
-  const auto bytes = bytes_of(must_build<GuardedCuckoo>({.keys = keys, .negatives = negatives, .capacity = 14},
-                                                        {.bits_per_key = 6, .guard = 13, .pinned = true}));
+  const auto bytes = bytes_of(must_build<GuardedCuckoo>({.keys = keys, .negatives = negatives},
+                                                        {.bits_per_key = 6, .guard = 13, .pinned = true}, {.capacity = 14}));
   for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
     auto flipped = bytes;
     flipped[bit / 8] ^= std::byte{static_cast<unsigned char>(1u << (bit % 8))};
@@ -264,7 +264,7 @@ void agrees_with_a_model(std::uint64_t operations, const typename F::Params& par
   constexpr std::uint64_t kUniverse = 1 << 13, kCapacity = 4000, kPinned = 1000;
   const auto universe = numbers(0, kUniverse);
   const auto negatives = std::span(universe).first(params.pinned ? kPinned : 0);
-  auto f = must_build<F>({.negatives = negatives, .capacity = kCapacity}, params);
+  auto f = must_build<F>({.negatives = negatives}, params, {.capacity = kCapacity});
   std::vector<std::uint8_t> copies(kUniverse, 0), refused(kUniverse, 0);
   std::fill_n(refused.begin(), negatives.size(), std::uint8_t{1});
   sample::Words random(seed);

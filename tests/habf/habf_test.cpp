@@ -78,7 +78,7 @@ TYPED_TEST(HabfAndFast, TreatsANegativeThatIsAKeyAsAKey) {
   const auto keys = numbers(0, 5000);
   const auto both = numbers(0, 10'000);  // the first half are keys
   Report report;
-  const TypeParam f = must_build<TypeParam>({.keys = keys, .negatives = both, .report = &report});
+  const TypeParam f = must_build<TypeParam>({.keys = keys, .negatives = both}, {.report = &report});
   for (const Digest& d : keys) ASSERT_TRUE(f.may_contain(d));
   EXPECT_EQ(must_say(report, "negatives that are keys"), 5000);
   const auto others = std::span(both).subspan(5000);
@@ -92,7 +92,7 @@ TYPED_TEST(HabfAndFast, CountsEachCopyOfANegative) {
   auto twice = negatives;
   twice.insert(twice.end(), negatives.begin(), negatives.end());
   Report report;
-  const TypeParam f = must_build<TypeParam>({.keys = keys, .negatives = twice, .report = &report}, {.bits_per_key = 7});
+  const TypeParam f = must_build<TypeParam>({.keys = keys, .negatives = twice}, {.bits_per_key = 7}, {.report = &report});
   for (const Digest& d : keys) ASSERT_TRUE(f.may_contain(d));
   EXPECT_DOUBLE_EQ(must_say(report, "weighted fpr measured"), this->known_rate(f, negatives));
   EXPECT_LT(this->known_rate(f, negatives), 0.01);
@@ -115,7 +115,7 @@ TYPED_TEST(HabfAndFast, DoesTheSameForAllEqualCosts) {
 TYPED_TEST(HabfAndFast, IsABloomFilterWithoutNegatives) {
   const auto keys = numbers(0, 5000);
   Report report;
-  const TypeParam f = must_build<TypeParam>({.keys = keys, .report = &report});
+  const TypeParam f = must_build<TypeParam>({.keys = keys}, {.report = &report});
   EXPECT_EQ(must_say(report, "collisions found"), 0);
   EXPECT_NEAR(f.expected_fpr(), bloom::fpr(10 / 1.25, 3), 0.003);
 }
@@ -146,7 +146,7 @@ TYPED_TEST(HabfAndFast, ReportsWhatItDid) {
   const auto keys = numbers(0, 50'000), negatives = numbers(1 << 30, 100'000);
   Report report;
   const TypeParam f =
-      must_build<TypeParam>({.keys = keys, .negatives = negatives, .report = &report}, {.bits_per_key = kPaperBits});
+      must_build<TypeParam>({.keys = keys, .negatives = negatives}, {.bits_per_key = kPaperBits}, {.report = &report});
   const double found = must_say(report, "collisions found"), again = must_say(report, "negatives re-queued");
   EXPECT_NEAR(found / 100'000, bloom::fpr(kPaperBits / 1.25, 3), 0.005);
   EXPECT_EQ(found + again, must_say(report, "collisions optimised") +

@@ -16,7 +16,7 @@ using sample::numbers;
 TEST(Quotient, AgreesWithAMapOfCountsUnderRandomOperationsAndIsSoundAfterEach) {
   for (double bits : {4.8, 6.0, 12.0, 30.0}) {
     sample::Words random(static_cast<std::uint64_t>(bits * 10));
-    Quotient f = must_build<Quotient>({.capacity = 300}, {.bits_per_key = bits});
+    Quotient f = must_build<Quotient>({}, {.bits_per_key = bits}, {.capacity = 300});
     const auto universe = numbers(0, 250);
     std::map<std::uint64_t, std::uint64_t> model;
     for (int step = 0; step < 20'000; ++step) {
@@ -47,7 +47,7 @@ TEST(Quotient, AgreesWithAMapOfCountsUnderRandomOperationsAndIsSoundAfterEach) {
 
 TEST(Quotient, IsBackToItsFirstStateAfterEverythingIsErased) {
   const auto keys = numbers(0, 3000);
-  Quotient f = must_build<Quotient>({.capacity = 6000}, {.bits_per_key = 11});
+  Quotient f = must_build<Quotient>({}, {.bits_per_key = 11}, {.capacity = 6000});
   const auto empty = bytes_of(f);
   for (int copy = 0; copy < 2; ++copy)
     for (const Digest& d : keys) ASSERT_TRUE(f.insert(d));
@@ -61,14 +61,14 @@ TEST(Quotient, ABuildAndInsertsInAnyOrderGiveTheSameBytes) {
   keys.insert(keys.end(), keys.begin(), keys.begin() + 700);
   for (int i = 0; i < 300; ++i) keys.push_back(keys[3]);
   const Quotient built = must_build<Quotient>({.keys = keys}, {.bits_per_key = 10.5});
-  Quotient grown = must_build<Quotient>({.capacity = keys.size()}, {.bits_per_key = 10.5});
+  Quotient grown = must_build<Quotient>({}, {.bits_per_key = 10.5}, {.capacity = keys.size()});
   for (const Digest& d : keys) ASSERT_TRUE(grown.insert(d));
   EXPECT_EQ(bytes_of(built), bytes_of(grown));
 }
 
 TEST(Quotient, CountsAKeyThatComesAMillionTimesInAFewSlots) {
   const auto keys = numbers(0, 40);
-  Quotient f = must_build<Quotient>({.capacity = 1200}, {.bits_per_key = 12});
+  Quotient f = must_build<Quotient>({}, {.bits_per_key = 12}, {.capacity = 1200});
   std::vector<std::uint64_t> counts;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const std::uint64_t times = i == 7 ? 1'000'000 : 1 + i * i;
@@ -85,7 +85,7 @@ TEST(Quotient, CountsAKeyThatComesAMillionTimesInAFewSlots) {
 TEST(Quotient, TakesItsCapacityAtEverySizeAndEveryWidth) {
   for (std::uint64_t n : {1, 2, 3, 10, 63, 64, 65, 100, 500, 1000, 4000})
     for (double bits : {4.5, 5.6, 9.0, 16.0, 36.1}) {
-      Quotient f = must_build<Quotient>({.capacity = n}, {.bits_per_key = bits});
+      Quotient f = must_build<Quotient>({}, {.bits_per_key = bits}, {.capacity = n});
       for (const Digest& d : numbers(n * 1000, n)) ASSERT_TRUE(f.insert(d)) << n << " keys at " << bits;
       ASSERT_TRUE(f.validate());
     }

@@ -69,7 +69,7 @@ TEST(Ribbon, UsesTheWholeBudgetUpToOneShardsPlane) {
 TEST(RibbonSlow, TakesAtMost102PercentOfTheLimitAndTwoHundredthsOfABitAtWidth128OnTwoThreads) {
   const auto keys = numbers(0, 1'000'000), strangers = numbers(1 << 30, 4'000'000);
   for (double fpr : {0.5, 0.01, std::exp2(-7), std::exp2(-8), 0.001, std::exp2(-16)}) {
-    const Ribbon f = must_build<Ribbon>({.keys = keys, .threads = 2}, Ribbon::params_for(fpr));
+    const Ribbon f = must_build<Ribbon>({.keys = keys}, Ribbon::params_for(fpr), {.threads = 2});
     std::uint64_t hits = 0;
     std::vector<std::uint8_t> answers(strangers.size());
     f.may_contain(strangers, answers.data());

@@ -177,8 +177,8 @@ TEST(TaughtRibbonSlow, NeverDeniesAKeyOfManySeedsAndSizes) {
       for (std::uint64_t i = 0; i < n; ++i) keys[i] = digest(i, seed);
       for (std::uint64_t i = 0; i < negatives.size(); ++i) negatives[i] = digest(kFar + i, seed);
       const auto f = TaughtRibbon::build(
-          {.keys = keys, .negatives = negatives, .seed = seed},
-          {.bits_per_key = 2.5 + static_cast<double>(seed % 8), .width = seed % 2 == 0 ? 64u : 128u});
+          {.keys = keys, .negatives = negatives},
+          {.bits_per_key = 2.5 + static_cast<double>(seed % 8), .width = seed % 2 == 0 ? 64u : 128u}, {.seed = seed});
       if (!f) {
         EXPECT_EQ(f.error().code, Errc::out_of_budget) << f.error().message;
         continue;
@@ -193,7 +193,7 @@ TEST(TaughtRibbon, SurvivesAnyFieldBytesWithAnExactPlane) {
   const auto f = AnyFilter::build("taught-ribbon", {.keys = keys, .negatives = negatives},
                                   {{"bits_per_key", "5"}, {"width", "64"}});
   ASSERT_TRUE(f) << f.error().message;
-  const auto bare = f->save_bare();
+  const auto bare = f->to_bare();
   std::uint8_t answers[200];
   for (std::size_t bit = 0; bit < bare.size() * 8; bit += bit < 4096 ? 1 : 61) {
     auto owner = std::make_unique<std::byte[]>(bare.size());

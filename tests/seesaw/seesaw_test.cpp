@@ -37,7 +37,7 @@ void agrees_with_a_multiset(const typename F::Params& params, std::uint64_t step
                             std::uint64_t seed) {
   const auto keys = numbers(0, 1500), negatives = numbers(1'000'000, 1500);
   const auto costs = zipf_costs(1, negatives.size());
-  F f = must_build<F>({.negatives = negatives, .costs = costs, .capacity = 1000}, params);
+  F f = must_build<F>({.negatives = negatives, .costs = costs}, params, {.capacity = 1000});
   sample::Words random(seed);
   std::map<std::uint64_t, unsigned> model;
   std::uint64_t live = 0;
@@ -110,7 +110,7 @@ template <class F>
 void forgets(const typename F::Params& params) {
   const auto keys = numbers(0, 1000), negatives = numbers(1'000'000, 1500);
   const auto costs = zipf_costs(1, negatives.size());
-  F f = must_build<F>({.negatives = negatives, .costs = costs, .capacity = 1000}, params);
+  F f = must_build<F>({.negatives = negatives, .costs = costs}, params, {.capacity = 1000});
   const auto before = bytes_of(f);
   sample::Words random(9);
   std::vector<Digest> in;
@@ -224,8 +224,8 @@ TEST(Seesaw, EncodesTheCostliestAndOfEqualOnesTheFirst) {
   const auto negatives = numbers(1'000'000, 8);
   const float costs[] = {1, 5, 2, 2, 9, 2, 0, 2};
   const auto encoding = [](std::span<const Digest> some, std::span<const float> their_costs, std::uint64_t count) {
-    return bytes_of(must_build<Seesaw>({.negatives = some, .costs = their_costs, .capacity = 4000},
-                                       {.bits_per_key = 40, .k = 4, .alpha = 0.2, .encode = count, .extra = 0}));
+    return bytes_of(must_build<Seesaw>({.negatives = some, .costs = their_costs},
+                                       {.bits_per_key = 40, .k = 4, .alpha = 0.2, .encode = count, .extra = 0}, {.capacity = 4000}));
   };
   // To encode so many of all is to be given those and no others.
   const auto encodes = [&](std::uint64_t count, const std::vector<std::size_t>& expected) {
@@ -314,7 +314,7 @@ TEST(AdaSeesaw, RefusesWhatItWasToldOfOnceTheKeysThatUsedItsCountersHaveLeft) {
 }
 
 TEST(AdaSeesaw, IgnoresANegativeThatCostsNothing) {
-  AdaSeesaw f = must_build<AdaSeesaw>({.capacity = 100}, {});
+  AdaSeesaw f = must_build<AdaSeesaw>({}, {}, {.capacity = 100});
   const auto before = bytes_of(f);
   EXPECT_TRUE(f.adapt(digest(7), 0)) << "it is refused anyway";
   EXPECT_EQ(bytes_of(f), before);

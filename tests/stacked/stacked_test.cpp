@@ -108,8 +108,8 @@ TYPED_TEST(StackedTheory, WeightedRateIsAsPlannedAndUnderThatOfTheBase) {
       const auto costs = zipf_costs(exponent, negatives.size());
       Report report;
       const auto f = must(Stacked<TypeParam>::build(
-          {.keys = keys, .negatives = negatives, .costs = costs, .stranger_share = 0, .report = &report},
-          {.bits_per_key = bits}));
+          {.keys = keys, .negatives = negatives, .costs = costs, .stranger_share = 0},
+          {.bits_per_key = bits}, {.report = &report}));
       typename TypeParam::Params params{};
       params.bits_per_key = bits;
       const auto base = must(TypeParam::build({.keys = keys}, params));
@@ -183,8 +183,8 @@ TYPED_TEST(StackedErasure, ErasesFromEveryLayerOfKeysAndKeepsTheRest) {
 
 TYPED_TEST(StackedErasure, InsertsUntilAFullLayerRefusesAndLosesNothing) {
   const auto negatives = numbers(5'000'000, 2000);
-  auto f = must(Stacked<TypeParam>::build({.negatives = negatives, .capacity = 5000},
-                                          {.bits_per_key = 1.5 * TypeParam::bits_per_key(0.01)}));
+  auto f = must(Stacked<TypeParam>::build({.negatives = negatives},
+                                          {.bits_per_key = 1.5 * TypeParam::bits_per_key(0.01)}, {.capacity = 5000}));
   std::vector<Digest> in;
   for (const Digest& d : numbers(0, 8000))
     if (f.insert(d)) in.push_back(d);
@@ -197,7 +197,7 @@ TEST(Stacked, ProtectsNegativesFromKeysThatComeLater) {
   const auto costs = zipf_costs(1, negatives.size());
   const Workload none_yet{.negatives = negatives, .costs = costs, .capacity = 20'000};
   auto f = must(Stacked<Bloom>::build(none_yet, {.bits_per_key = 10}));
-  auto base = must(Bloom::build({.capacity = 20'000}, {.bits_per_key = 10}));
+  auto base = must(Bloom::build({}, {.bits_per_key = 10}, {.capacity = 20'000}));
   ASSERT_EQ(f.layers(), 3u);
   for (const Digest& d : keys) {
     ASSERT_TRUE(f.insert(d));
@@ -212,10 +212,10 @@ TEST(Stacked, DropsNegativesThatAreKeysAndCountsThem) {
   const auto keys = numbers(0, 20'000);
   auto negatives = numbers(15'000, 25'000);  // the first 5000 are keys
   Report mixed, clean;
-  const auto f = must(Stacked<Bloom>::build({.keys = keys, .negatives = negatives, .report = &mixed}, {}));
+  const auto f = must(Stacked<Bloom>::build({.keys = keys, .negatives = negatives}, {}, {.report = &mixed}));
   EXPECT_EQ(must_say(mixed, "negatives that are keys"), 5000);
   const auto g = must(
-      Stacked<Bloom>::build({.keys = keys, .negatives = std::span(negatives).subspan(5000), .report = &clean}, {}));
+      Stacked<Bloom>::build({.keys = keys, .negatives = std::span(negatives).subspan(5000)}, {}, {.report = &clean}));
   EXPECT_EQ(must_say(clean, "negatives that are keys"), 0);
   // Layer 1 was planned with them still among the negatives, and errs a little more or less often.
   EXPECT_NEAR(must_say(mixed, "negatives stored"), must_say(clean, "negatives stored"),
@@ -228,8 +228,8 @@ TEST(Stacked, StoresARepeatedNegativeOnce) {
   std::vector<Digest> thrice;
   for (const Digest& d : once) thrice.insert(thrice.end(), 3, d);
   Report one, three;
-  const auto f = must(Stacked<Bloom>::build({.keys = keys, .negatives = once, .report = &one}, {.known = 1}));
-  const auto g = must(Stacked<Bloom>::build({.keys = keys, .negatives = thrice, .report = &three}, {.known = 1}));
+  const auto f = must(Stacked<Bloom>::build({.keys = keys, .negatives = once}, {.known = 1}, {.report = &one}));
+  const auto g = must(Stacked<Bloom>::build({.keys = keys, .negatives = thrice}, {.known = 1}, {.report = &three}));
   EXPECT_LE(must_say(three, "negatives stored"), 1.5 * must_say(one, "negatives stored"));
 }
 

@@ -254,7 +254,7 @@ TEST(VariableHash, RefusesNearlyAllKnownNegatives) {
   const auto keys = numbers(0, 20'000), negatives = numbers(5'000'000, 20'000);
   Report report;
   const VariableHash f =
-      must_build<VariableHash>({.keys = keys, .negatives = negatives, .report = &report}, {.effort = Effort::fast});
+      must_build<VariableHash>({.keys = keys, .negatives = negatives}, {.effort = Effort::fast}, {.report = &report});
   std::uint64_t accepted = 0;
   for (const Digest& d : negatives) accepted += f.may_contain(d);
   EXPECT_LE(static_cast<double>(accepted), 0.1 * f.expected_fpr() * 20'000);
