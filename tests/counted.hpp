@@ -24,11 +24,11 @@ class Counted {
   }
   static double bits_per_key(double fpr) { return Base::bits_per_key(fpr); }
   static Params params_for(double fpr) { return Base::params_for(fpr); }
-  static Result<Counted> build(const Workload& w, const Params& p) {
+  static Result<Counted> build(const Workload& w, const Params& p, const BuildOptions& o = {}) {
     if (builds_left == 0) return Error{Errc::build_failed, "counted: no builds are left"};
     --builds_left;
     counts.inserts += w.keys.size();
-    auto base = Base::build(w, p);
+    auto base = Base::build(w, p, o);
     if (!base) return std::move(base).error();
     Counted f;
     f.base_ = std::move(*base);

@@ -48,7 +48,7 @@ TEST(CountingBloom, NeverDeniesAKeyHoweverManyCountersOverflow) {
 
 TEST(CountingBloom, IsAsItWasAfterEverythingInsertedIsErasedAgain) {
   const auto keys = numbers(0, 5000), later = numbers(1'000'000, 5000), questions = numbers(0, 20'000);
-  CountingBloom f = must_build<CountingBloom>({.keys = keys}, {.capacity = 10'000});
+  CountingBloom f = must_build<CountingBloom>({.keys = keys}, {}, {.capacity = 10'000});
   const double before = f.expected_fpr();
   std::vector<bool> answers;
   for (const Digest& d : questions) answers.push_back(f.may_contain(d));

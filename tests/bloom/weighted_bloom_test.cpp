@@ -67,7 +67,7 @@ TEST(WeightedBloom, NeverDeniesAKeyThatIsListedOrLooksLikeOne) {
   // All keys are listed negatives as well, and some later ones share a fingerprint with one.
   const auto keys = numbers(0, 20'000);
   const auto costs = zipf_costs(1, keys.size());
-  WeightedBloom f = must_build<WeightedBloom>({.keys = keys, .negatives = keys, .costs = costs}, {.capacity = 120'000});
+  WeightedBloom f = must_build<WeightedBloom>({.keys = keys, .negatives = keys, .costs = costs}, {}, {.capacity = 120'000});
   for (const Digest& d : keys) ASSERT_TRUE(f.may_contain(d));
   const auto later = numbers(1 << 20, 100'000);
   for (const Digest& d : later) ASSERT_TRUE(f.insert(d));

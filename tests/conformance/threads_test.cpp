@@ -96,13 +96,13 @@ TEST_P(EveryFilterOnManyThreads, IsSwappedUnderReadersThatSeeTheOldOneOrTheNewOn
   std::vector<std::uint8_t> expected[2];
   for (const std::size_t version : {0, 1}) {
     versions.push_back(must(
-        AnyFilter::build(GetParam().name, {.keys = all.subspan(version * kKeys, kKeys)}, {}, Hasher{.seed = version})));
+        AnyFilter::build(GetParam().name, {.keys = all.subspan(version * kKeys, kKeys)}, {}, {.hasher = {.seed = version}})));
     expected[version] = answers_of(versions[version], all);
     for (std::size_t i = 0; i < kKeys; ++i) ASSERT_TRUE(expected[version][version * kKeys + i]);
   }
   ASSERT_NE(expected[0], expected[1]);
   Shared shared;
-  shared.set(std::make_shared<const AnyFilter>(versions[0].clone()));
+  shared.set(std::make_shared<const AnyFilter>(must(versions[0].clone())));
   std::atomic<std::uint64_t> wrong = 0;
   std::atomic<std::size_t> finished = 0;
   std::vector<std::thread> readers;
@@ -118,7 +118,7 @@ TEST_P(EveryFilterOnManyThreads, IsSwappedUnderReadersThatSeeTheOldOneOrTheNewOn
       ++finished;
     });
   for (std::size_t swap = 1; finished < kReaders; ++swap)
-    shared.set(std::make_shared<const AnyFilter>(versions[swap % 2].clone()));
+    shared.set(std::make_shared<const AnyFilter>(must(versions[swap % 2].clone())));
   for (std::thread& t : readers) t.join();
   EXPECT_EQ(wrong, 0u);
   EXPECT_EQ(shared.get().use_count(), 2) << "a reader still holds the filter";

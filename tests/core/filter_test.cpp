@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "holder.hpp"
-#include "naysay/bloom/bloom.hpp"
+
+#include "naysay/naysay.hpp"
 #include "sample.hpp"
 
 namespace naysay {
@@ -20,7 +20,7 @@ struct Plain {
     }
   };
   static constexpr Claims kClaims = {.about = "keeps everything"};
-  static Result<Plain> build(const Workload&, const Params&) { return Plain{}; }
+  static Result<Plain> build(const Workload&, const Params&, const BuildOptions&) { return Plain{}; }
   bool may_contain(Digest) const noexcept { return true; }
   double expected_fpr() const noexcept { return 1; }
   std::uint64_t size_bits() const noexcept { return 0; }
@@ -33,7 +33,7 @@ static_assert(!DynamicFilter<Plain> && !ErasableFilter<Plain> && !AdaptiveFilter
               !ProbedFilter<Plain> && !BatchFilter<Plain> && !ByteFilter<Plain>);
 
 struct AsksWithoutNoexcept : Plain {
-  static Result<AsksWithoutNoexcept> build(const Workload&, const Params&) { return AsksWithoutNoexcept{}; }
+  static Result<AsksWithoutNoexcept> build(const Workload&, const Params&, const BuildOptions&) { return AsksWithoutNoexcept{}; }
   bool may_contain(Digest) const { return true; }
 };
 static_assert(!Filter<AsksWithoutNoexcept>);
@@ -46,18 +46,18 @@ struct HasNoBudget : Plain {
     template <class Self, class V>
     static void fields(Self&, V&) {}
   };
-  static Result<HasNoBudget> build(const Workload&, const Params&) { return HasNoBudget{}; }
+  static Result<HasNoBudget> build(const Workload&, const Params&, const BuildOptions&) { return HasNoBudget{}; }
 };
 static_assert(!Filter<HasNoBudget>);
 
 struct ErasesButDoesNotInsert : Plain {
-  static Result<ErasesButDoesNotInsert> build(const Workload&, const Params&) { return ErasesButDoesNotInsert{}; }
+  static Result<ErasesButDoesNotInsert> build(const Workload&, const Params&, const BuildOptions&) { return ErasesButDoesNotInsert{}; }
   bool erase(Digest) noexcept { return true; }
 };
 static_assert(Filter<ErasesButDoesNotInsert> && !ErasableFilter<ErasesButDoesNotInsert>);
 
 struct InsertsWithoutAnAnswer : Plain {
-  static Result<InsertsWithoutAnAnswer> build(const Workload&, const Params&) { return InsertsWithoutAnAnswer{}; }
+  static Result<InsertsWithoutAnAnswer> build(const Workload&, const Params&, const BuildOptions&) { return InsertsWithoutAnAnswer{}; }
   void insert(Digest) noexcept {}
 };
 static_assert(!DynamicFilter<InsertsWithoutAnAnswer>);
@@ -68,7 +68,7 @@ static_assert(!Filter<int> && !Filter<Digest>);
 struct FirstLetter : Plain {
   static constexpr Claims kClaims = {.about = "accepts keys that begin with the letter of one of its keys",
                                      .reads_bytes = true};
-  static Result<FirstLetter> build(const Workload& w, const Params&) {
+  static Result<FirstLetter> build(const Workload& w, const Params&, const BuildOptions&) {
     FirstLetter f;
     for (std::string_view key : w.key_bytes)
       if (!key.empty()) f.letters_ |= std::uint64_t{1} << (key[0] & 63);
@@ -87,14 +87,15 @@ struct FirstLetter : Plain {
 static_assert(ByteFilter<FirstLetter>);
 
 TEST(FilterConcepts, AFilterThatReadsBytesIsGivenThem) {
-  const FilterType type = erased::entry<FirstLetter>("first-letter", 1000);
-  EXPECT_TRUE(type.claims.reads_bytes);
-  const std::string_view keys[] = {"apple", "banana"};
-  const Digest digests[] = {digest("apple"), digest("banana")};
-  auto model = type.build("first-letter", {.keys = digests, .key_bytes = keys}, {});
-  ASSERT_TRUE(model);
-  EXPECT_TRUE((*model)->may_contain(digest("avocado"), "avocado"));
-  EXPECT_FALSE((*model)->may_contain(digest("cherry"), "cherry"));
+  const std::vector<std::string> keys = {"apple", "banana"};
+  const auto f = build<FirstLetter>(keys);
+  ASSERT_TRUE(f);
+  EXPECT_TRUE(f->may_contain("avocado"));
+  EXPECT_FALSE(f->may_contain("cherry"));
+  const std::vector<std::string_view> queries = {"avocado", "cherry", "banana"};
+  std::vector<bool> answers(queries.size());
+  f->may_contain(queries, answers);
+  EXPECT_EQ(answers, (std::vector<bool>{true, false, true})) << "a batch gives it the bytes as well";
 }
 
 TEST(FilterConcepts, ABudgetThatMakesNoSenseIsRefused) {
@@ -125,11 +126,10 @@ TEST(AnyFilter, HoldsAFilterThatWasBuiltElsewhereAsBuildGivesIt) {
   const Bloom::Params params{.bits_per_key = 13};
   const auto bloom = Bloom::build({.keys = keys}, params);
   ASSERT_TRUE(bloom);
-  const auto held = AnyFilter::hold("bloom", *bloom, params, keys.size(), hasher);
-  const auto built = AnyFilter::build("bloom", {.keys = keys}, {{"bits_per_key", "13"}}, hasher);
-  ASSERT_TRUE(held && built);
-  EXPECT_EQ(held->to_bytes(), built->to_bytes());
-  EXPECT_EQ(AnyFilter::hold("blum", *bloom, params, keys.size()).error().code, Errc::invalid_argument);
+  const AnyFilter held = Keyed<Bloom>(*bloom, params, {.hasher = hasher, .keys = keys.size()});
+  const auto built = AnyFilter::build("bloom", {.keys = keys}, {{"bits_per_key", "13"}}, {.hasher = hasher});
+  ASSERT_TRUE(built);
+  EXPECT_EQ(held.to_bytes(), built->to_bytes());
 }
 
 }  // namespace

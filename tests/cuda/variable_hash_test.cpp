@@ -31,11 +31,11 @@ constexpr cuda::Device kBroken = {[]() noexcept { return 1; },
                                     return cuda::Answer::failed;
                                   }};
 
-void expect_same_bytes(const Workload& w, const VariableHash::Params& p) {
-  const auto expected = VariableHash::build(w, p);
+void expect_same_bytes(const Workload& w, const VariableHash::Params& p, const BuildOptions& o = {}) {
+  const auto expected = VariableHash::build(w, p, o);
   ASSERT_TRUE(expected) << expected.error().message;
   runs = 0;
-  const auto f = cuda::build_variable_hash(w, p, kHere);
+  const auto f = cuda::build_variable_hash(w, p, o, kHere);
   ASSERT_TRUE(f) << f.error().message;
   EXPECT_EQ(runs, 1);
   EXPECT_EQ(bytes_of(*f), bytes_of(*expected)) << w.keys.size() << " keys, effort " << to_text(p.effort);
@@ -44,7 +44,7 @@ void expect_same_bytes(const Workload& w, const VariableHash::Params& p) {
 TEST(CudaBuilder, GivesTheBytesOfTheCpu) {
   for (std::uint64_t n : {0u, 1u, 2u, 63u, 64u, 65u, 1200u}) {
     const auto keys = numbers(0, n);
-    expect_same_bytes({.keys = keys, .seed = 3}, {});
+    expect_same_bytes({.keys = keys}, {}, {.seed = 3});
   }
 }
 TEST(CudaBuilder, GivesThemForEveryWidthOfItsCounters) {
@@ -72,7 +72,7 @@ TEST(CudaBuilder, GivesThemForEverySizeOfFunctions) {
 TEST(CudaBuilder, BuildsOnTheCpuWhereThereIsNoDevice) {
   const auto keys = numbers(0, 3000);
   runs = 0;
-  const auto f = cuda::build_variable_hash({.keys = keys}, {}, kNone);
+  const auto f = cuda::build_variable_hash({.keys = keys}, {}, {}, kNone);
   ASSERT_TRUE(f);
   EXPECT_EQ(runs, 0);
   EXPECT_EQ(bytes_of(*f), bytes_of(*VariableHash::build({.keys = keys}, {})));
@@ -81,7 +81,7 @@ TEST(CudaBuilder, BuildsOnTheCpuWhereThereIsNoDevice) {
 TEST(CudaBuilder, FallsBackToTheCpuWhenTheDeviceFails) {
   const auto keys = numbers(0, 20'000);
   Report report;
-  const auto f = cuda::build_variable_hash({.keys = keys}, {}, kBroken, {.report = &report});
+  const auto f = cuda::build_variable_hash({.keys = keys}, {}, {.report = &report}, kBroken);
   ASSERT_TRUE(f);
   EXPECT_EQ(bytes_of(*f), bytes_of(*VariableHash::build({.keys = keys}, {})));
   ASSERT_FALSE(report.lines.empty());
@@ -94,7 +94,7 @@ TEST(CudaBuilder, LeavesRepeatedKeysToTheCpu) {
     auto keys = numbers(0, 200);
     keys.insert(keys.end(), copies, keys[17]);
     Report report;
-    const auto f = cuda::build_variable_hash({.keys = keys}, {}, kHere, {.report = &report});
+    const auto f = cuda::build_variable_hash({.keys = keys}, {}, {.report = &report}, kHere);
     ASSERT_TRUE(f);
     EXPECT_EQ(report.lines[0].value, 0);
     EXPECT_EQ(bytes_of(*f), bytes_of(*VariableHash::build({.keys = keys}, {})));
@@ -107,7 +107,7 @@ TEST(CudaBuilder, ChoosesByKnownNegativesAsTheCpuDoes) {
 }
 
 TEST(CudaBuilder, SaysWhatIsWrongWithParameters) {
-  const auto f = cuda::build_variable_hash({}, {.function_bits = 99}, kHere);
+  const auto f = cuda::build_variable_hash({}, {.function_bits = 99}, {}, kHere);
   ASSERT_FALSE(f);
   EXPECT_EQ(f.error().code, Errc::invalid_argument);
 }

@@ -32,8 +32,8 @@ using Filters = ::testing::Types<Xor3, Fuse<3>, Fuse<4>>;
 TYPED_TEST_SUITE(Peeled, Filters);
 
 template <class F>
-auto built(const Workload& w, double bits_per_key) {
-  auto f = must(F::build(w, F::params(bits_per_key)));
+auto built(const Workload& w, double bits_per_key, const BuildOptions& o = {}) {
+  auto f = must(F::build(w, F::params(bits_per_key), o));
   for (const Digest& d : w.keys) EXPECT_TRUE(f.may_contain(d)) << w.keys.size() << " keys";
   return f;
 }
@@ -54,7 +54,7 @@ TYPED_TEST(Peeled, BuildsFromKeysThatRepeat) {
 }
 
 TYPED_TEST(Peeled, BuildsEverySmallSet) {
-  for (std::uint64_t n = 0; n < 600; ++n) built<TypeParam>({.keys = numbers(n << 32, n), .seed = n}, 10);
+  for (std::uint64_t n = 0; n < 600; ++n) built<TypeParam>({.keys = numbers(n << 32, n)}, 10, {.seed = n});
 }
 
 // Where other fuse filters fail for 5 to 44 % of all key sets.
@@ -62,7 +62,7 @@ TYPED_TEST(Peeled, BuildsNear11500KeysWithFewRepeats) {
   double repeated = 0;
   for (std::uint64_t set = 0; set < 20; ++set) {
     Report report;
-    built<TypeParam>({.keys = numbers(set << 32, 11'400 + 10 * set), .report = &report}, 10);
+    built<TypeParam>({.keys = numbers(set << 32, 11'400 + 10 * set)}, 10, {.report = &report});
     repeated += must_say(report, "attempts repeated");
   }
   EXPECT_LE(repeated, 15) << "of 20 sets";
@@ -96,8 +96,8 @@ TYPED_TEST(Peeled, TakesNoMoreThanItsPriceFrom50000KeysOn) {
 
 TYPED_TEST(Peeled, AnotherSeedGivesOtherFalsePositives) {
   const auto keys = numbers(0, 1000), strangers = numbers(9'000'000, 50'000);
-  const auto a = built<TypeParam>({.keys = keys, .seed = 1}, 10);
-  const auto b = built<TypeParam>({.keys = keys, .seed = 2}, 10);
+  const auto a = built<TypeParam>({.keys = keys}, 10, {.seed = 1});
+  const auto b = built<TypeParam>({.keys = keys}, 10, {.seed = 2});
   std::uint64_t in_a = 0, in_both = 0;
   for (const Digest& d : strangers) {
     in_a += a.may_contain(d);
@@ -110,8 +110,8 @@ TYPED_TEST(Peeled, AnotherSeedGivesOtherFalsePositives) {
 TEST(Xor, GivesTheSameBytesForManyShardsOnAnyNumberOfThreads) {
   const auto keys = numbers(0, 300'000);
   Report report;
-  const Workload one{.keys = keys, .report = &report}, three{.keys = keys, .threads = 3};
-  EXPECT_EQ(bytes_of(built<Xor3>(one, 9.9)), bytes_of(built<Xor3>(three, 9.9)));
+  EXPECT_EQ(bytes_of(built<Xor3>({.keys = keys}, 9.9, {.report = &report})),
+            bytes_of(built<Xor3>({.keys = keys}, 9.9, {.threads = 3})));
   EXPECT_EQ(must_say(report, "shards"), 5);
 }
 

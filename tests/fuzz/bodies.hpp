@@ -91,7 +91,7 @@ inline void operate(std::span<const std::uint8_t> data) {
     if (what % 3 == 0 && type.dynamic && count < 4) {
       if (f->insert(digest(key))) ++count;
     } else if (what % 3 == 1 && type.erasable && count > 0) {
-      require(f->erase(digest(key)));
+      require(static_cast<bool>(f->erase(digest(key))));
       --count;
     } else if (type.adaptive && count == 0 && f->may_contain(digest(key))) {
       if (f->adapt(digest(key), 1)) require(!f->may_contain(digest(key)));

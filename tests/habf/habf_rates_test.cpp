@@ -82,7 +82,7 @@ Measured measure(unsigned k, double bits_per_key) {
   Array<std::uint64_t> words(words_for_bits(m));
   HashExpressor expressor(m / 20, 5);
   const Workload w{.keys = keys, .negatives = negatives};
-  const TpjoOutcome o = Tpjo<true>(w, k, expressor.family(), m, words.mutable_data(), expressor).run();
+  const TpjoOutcome o = Tpjo<true>(w, {}, k, expressor.family(), m, words.mutable_data(), expressor).run();
   std::uint64_t first = 0;
   for (const Digest& d : negatives) {
     bool all = true;

@@ -78,7 +78,7 @@ TYPED_TEST(HabfAndFast, TreatsANegativeThatIsAKeyAsAKey) {
   const auto keys = numbers(0, 5000);
   const auto both = numbers(0, 10'000);  // the first half are keys
   Report report;
-  const TypeParam f = must_build<TypeParam>({.keys = keys, .negatives = both}, {.report = &report});
+  const TypeParam f = must_build<TypeParam>({.keys = keys, .negatives = both}, {}, {.report = &report});
   for (const Digest& d : keys) ASSERT_TRUE(f.may_contain(d));
   EXPECT_EQ(must_say(report, "negatives that are keys"), 5000);
   const auto others = std::span(both).subspan(5000);
@@ -115,7 +115,7 @@ TYPED_TEST(HabfAndFast, DoesTheSameForAllEqualCosts) {
 TYPED_TEST(HabfAndFast, IsABloomFilterWithoutNegatives) {
   const auto keys = numbers(0, 5000);
   Report report;
-  const TypeParam f = must_build<TypeParam>({.keys = keys}, {.report = &report});
+  const TypeParam f = must_build<TypeParam>({.keys = keys}, {}, {.report = &report});
   EXPECT_EQ(must_say(report, "collisions found"), 0);
   EXPECT_NEAR(f.expected_fpr(), bloom::fpr(10 / 1.25, 3), 0.003);
 }
@@ -171,7 +171,7 @@ TEST(Tpjo, LosesTrackOfNoRefusedNegative) {
     Array<std::uint64_t> words(words_for_bits(m));
     HashExpressor expressor(m / 16, 4);
     const Workload w{.keys = keys, .negatives = negatives, .costs = costs};
-    const TpjoOutcome o = Tpjo<true>(w, 3, 5, m, words.mutable_data(), expressor).run();
+    const TpjoOutcome o = Tpjo<true>(w, {}, 3, 5, m, words.mutable_data(), expressor).run();
     double passing = 0;
     for (std::size_t i = 0; i < negatives.size(); ++i) {
       bool all = true;
@@ -205,9 +205,7 @@ TYPED_TEST(HabfAndFast, ChoosesAPlainBloomFilterWhenKnowledgeDoesNotPay) {
   for (const Workload& w : {Workload{.keys = keys}, Workload{.keys = keys, .negatives = negatives, .costs = no_cost},
                             Workload{.keys = keys, .negatives = negatives, .stranger_share = 1}}) {
     Report report;
-    Workload told = w;
-    told.report = &report;
-    const TypeParam f = must_build<TypeParam>(told, {.bits_per_key = 8, .choose = true});
+    const TypeParam f = must_build<TypeParam>(w, {.bits_per_key = 8, .choose = true}, {.report = &report});
     EXPECT_EQ(must_say(report, "space ratio"), 0);
     EXPECT_NEAR(f.expected_fpr(), bloom::fpr(8, 6), 0.002);
   }

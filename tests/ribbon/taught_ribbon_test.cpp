@@ -23,10 +23,10 @@ struct Built {
   double value(std::string_view name) const { return sample::must_say(report, name); }
 };
 
-Built built(Workload w, const TaughtRibbon::Params& p) {
+Built built(const Workload& w, const TaughtRibbon::Params& p, BuildOptions o = {}) {
   Built out;
-  w.report = &out.report;
-  out.filter = sample::must_build<TaughtRibbon>(w, p);
+  o.report = &out.report;
+  out.filter = sample::must_build<TaughtRibbon>(w, p, o);
   return out;
 }
 
@@ -60,7 +60,7 @@ TEST(TaughtRibbonSlow, AnswersAllKnownNegativesRightInTheBitsOfTheLimitOnTwoThre
     const auto n = static_cast<std::uint64_t>(lambda == 1 ? 1'000'000 : lambda == 4 ? 500'000 : 4'000'000 / lambda);
     const auto keys = numbers(0, n),
                negatives = numbers(kFar, static_cast<std::uint64_t>(static_cast<double>(n) * lambda));
-    const Built b = built({.keys = keys, .negatives = negatives, .threads = 2}, {.bits_per_key = bits});
+    const Built b = built({.keys = keys, .negatives = negatives}, {.bits_per_key = bits}, {.threads = 2});
     EXPECT_LE(static_cast<double>(b.filter.size_bits()), bits * static_cast<double>(n));
     EXPECT_EQ(accepted(b.filter, keys), keys.size());
     EXPECT_EQ(accepted(b.filter, negatives), 0u) << lambda << " per key";
@@ -122,22 +122,20 @@ TEST(TaughtRibbon, AKeyNamedAsANegativeIsAKeyAndIsCounted) {
 TEST(TaughtRibbon, GivesTheSameBytesForAnyNumberOfThreadsWithAnExactPlane) {
   const auto keys = numbers(0, 30'000), negatives = numbers(kFar, 240'000);
   const auto costs = zipf_costs(0.5, negatives.size());
-  Workload w{.keys = keys, .negatives = negatives, .costs = costs};
-  const auto bytes = [&] {
-    const Built b = built(w, {.bits_per_key = 5});
+  const Workload w{.keys = keys, .negatives = negatives, .costs = costs};
+  const auto bytes = [&](unsigned threads) {
+    const Built b = built(w, {.bits_per_key = 5}, {.threads = threads});
     EXPECT_EQ(b.value("exact plane"), 1);
     return bytes_of(b.filter);
   };
-  const auto one = bytes();
-  w.threads = 3;
-  EXPECT_EQ(bytes(), one);
+  EXPECT_EQ(bytes(3), bytes(1));
 }
 
 TEST(TaughtRibbon, LearnsTheSameFromNegativesThatArriveRangeByRange) {
   const auto keys = numbers(0, 20'000), negatives = numbers(kFar, 160'000);
   const auto costs = zipf_costs(0.5, negatives.size());
   const auto bytes = [&](const NegativeSource& source) {
-    return bytes_of(sample::must(TaughtRibbon::build({.keys = keys}, {.bits_per_key = 5}, source)));
+    return bytes_of(sample::must(TaughtRibbon::build({.keys = keys}, {.bits_per_key = 5}, {}, source)));
   };
   const Workload w{.negatives = negatives, .costs = costs};
   const auto whole = bytes(NegativeSource::of(w));

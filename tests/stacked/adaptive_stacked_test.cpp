@@ -77,7 +77,7 @@ TEST(AdaptiveStacked, LearnsColdFillsUpAndAnswersBetterWarm) {
 TEST(AdaptiveStacked, KeysInsertedWhileColdSurviveTheSwitch) {
   const auto built = numbers(0, 10'000), later = numbers(20'000, 2000);
   Traffic traffic(0.75, 100'000);
-  Filter35 f = must_build<Filter35>({.keys = built}, {.capacity = 12'000});
+  Filter35 f = must_build<Filter35>({.keys = built}, {}, {.capacity = 12'000});
   for (std::size_t i = 0; i < later.size(); ++i) {
     if (i % 100 == 0) run(f, traffic, 20'000, true);  // before, between and after what is told
     ASSERT_TRUE(f.insert(later[i]));
@@ -141,7 +141,7 @@ TEST(AdaptiveStacked, AKeyThatWasARecentNegativeIsAKey) {
 TEST(AdaptiveStacked, IsOneLayerWhenNothingCanBeLearnt) {
   const auto keys = numbers(0, 10'000);
   Report report;
-  Filter35 f = must_build<Filter35>({.keys = keys, .stranger_share = 1}, {.report = &report});
+  Filter35 f = must_build<Filter35>({.keys = keys, .stranger_share = 1}, {}, {.report = &report});
   EXPECT_EQ(sample::must_say(report, "layers"), 1);
   EXPECT_FALSE(f.full());
   EXPECT_TRUE(f.warm(keys));

@@ -195,8 +195,8 @@ TYPED_TEST(StackedErasure, InsertsUntilAFullLayerRefusesAndLosesNothing) {
 TEST(Stacked, ProtectsNegativesFromKeysThatComeLater) {
   const auto keys = numbers(0, 20'000), negatives = numbers(5'000'000, 20'000);
   const auto costs = zipf_costs(1, negatives.size());
-  const Workload none_yet{.negatives = negatives, .costs = costs, .capacity = 20'000};
-  auto f = must(Stacked<Bloom>::build(none_yet, {.bits_per_key = 10}));
+  const Workload none_yet{.negatives = negatives, .costs = costs};
+  auto f = must(Stacked<Bloom>::build(none_yet, {.bits_per_key = 10}, {.capacity = 20'000}));
   auto base = must(Bloom::build({}, {.bits_per_key = 10}, {.capacity = 20'000}));
   ASSERT_EQ(f.layers(), 3u);
   for (const Digest& d : keys) {
@@ -237,8 +237,8 @@ TEST(Stacked, ReachesAWantedRateWithFewerBitsThanItsBase) {
   const auto keys = numbers(0, 20'000), negatives = numbers(5'000'000, 200'000);
   const auto costs = zipf_costs(1, negatives.size());
   Report report;
-  const Workload w{.keys = keys, .negatives = negatives, .costs = costs, .report = &report};
-  const auto f = must(Stacked<Bloom>::build(w, {.bits_per_key = 20, .wfpr = 0.001}));
+  const Workload w{.keys = keys, .negatives = negatives, .costs = costs};
+  const auto f = must(Stacked<Bloom>::build(w, {.bits_per_key = 20, .wfpr = 0.001}, {.report = &report}));
   EXPECT_LE(must_say(report, "expected wfpr"), 0.0011);
   EXPECT_LT(static_cast<double>(f.size_bits()) / 20'000, 0.8 * Bloom::bits_per_key(0.001));
   const auto tight = Stacked<Bloom>::build(w, {.bits_per_key = 5, .wfpr = 0.001});
