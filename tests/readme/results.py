@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What the README shows of docs/results: results.py ROOT [--write | --take SIZE MEASURED]
+"""What README.md and docs/filters.md show of docs/results: results.py ROOT [--write | --take SIZE MEASURED]
 
 --take     makes docs/results/SIZE.jsonl from a file of measurements: of each experiment those of the last version.
---write    draws docs/results/known.svg and writes the README's table of speed, both from docs/results/quick.jsonl.
+--write    draws docs/results/known.svg and writes the table of speed in docs/filters.md, both from docs/results/quick.jsonl.
 (nothing)  fails if they are not what that file gives.
 """
 import json
@@ -44,7 +44,7 @@ def table(lines):
     if not rows:
         return ""
     machine, workload = rows[0]["machine"], rows[0]["workload"]
-    out = ["| filter | build, ns a key | one query, ns | in batches, ns | build | one | batch |",
+    out = ["| filter | build, ns per key | one query, ns | in batches, ns | build | one | batch |",
            "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"]
     for row in rows:
         v = row["values"]
@@ -53,9 +53,9 @@ def table(lines):
                    f"{v['batch_absent_over']:.2f}x |")
     reads = sorted(row["values"]["random_read_ns"] for row in rows)
     out.append("")
-    out.append(f"{workload['keys']:,} keys at 10 bits each, absent keys asked, one thread; the last three columns are over "
-               f"Bloom in the same rounds. An")
-    out.append(f"independent random read in as many bytes takes {number(reads[len(reads) // 2])} ns there "
+    out.append(f"{workload['keys']:,} keys at 10 bits each, absent keys queried, one thread; the last three columns are compared "
+               f"with Bloom in the same rounds. An")
+    out.append(f"independent random read in as many bytes costs {number(reads[len(reads) // 2])} ns there "
                f"({machine['cpu']}, commit `{machine['commit']}`).")
     return "\n".join(out) + "\n"
 
@@ -115,11 +115,11 @@ def main():
                     file.write(json.dumps(short(line), separators=(",", ":")) + "\n")
         return 0
     lines = read(path("docs", "results", "quick.jsonl"))
-    with open(path("README.md")) as file:
+    with open(path("docs", "filters.md")) as file:
         text = file.read()
     before, rest = text.split(BEGIN)
     _, after = rest.split(END)
-    wanted = {path("README.md"): before + BEGIN + table(lines) + END + after,
+    wanted = {path("docs", "filters.md"): before + BEGIN + table(lines) + END + after,
               path("docs", "results", "known.svg"): picture(lines)}
     wrong = []
     for name, body in wanted.items():
@@ -135,7 +135,7 @@ def main():
         else:
             wrong.append(name)
     for name in wrong:
-        print(f"{name} is not what docs/results/quick.jsonl gives; ./dev results --again writes it anew")
+        print(f"{name} is not what docs/results/quick.jsonl gives; ./dev results --again writes it again")
     return len(wrong) > 0
 
 

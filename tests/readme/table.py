@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""The README's table of measured rates: table.py README ROWS.json [--write]
+"""The tables of measured rates in README.md and docs/filters.md: table.py ROOT ROWS.json [--write]
 
-Compares the table between the two `demo` marks of README with the rows that `naysay demo --json ROWS.json` wrote, or
-writes it there. Only what is the same on every machine is in the table: space and rates, no times.
+Compares the tables between the two `demo` marks of both files with the rows that `naysay demo --json ROWS.json` wrote,
+or writes them there. The README shows five filters, docs/filters.md all. Only what is the same on every machine is in
+the tables: space and rates, no times.
 """
 import json
+import os
 import sys
 
 BEGIN, END = "<!-- demo: ./dev readme -->\n", "<!-- /demo -->\n"
@@ -14,8 +16,11 @@ def percent(rate):
     return "-" if rate is None else "0" if rate == 0 else f"{100 * rate:.3g} %"
 
 
+STORY = ["bloom", "habf", "stacked-bloom", "ribbon", "taught-ribbon"]
+
+
 def table(rows):
-    lines = ["| filter | bits a key | strangers accepted | known negatives accepted | the same by cost |",
+    lines = ["| filter | bits per key | strangers accepted | known negatives accepted | the same by cost |",
              "| --- | ---: | ---: | ---: | ---: |"]
     for row in rows:
         if "problem" in row:
@@ -26,22 +31,27 @@ def table(rows):
 
 
 def main():
-    readme, rows, *flags = sys.argv[1:]
-    with open(readme) as file:
-        text = file.read()
-    with open(rows) as file:
-        made = table(json.load(file))
-    before, rest = text.split(BEGIN)
-    _, after = rest.split(END)
-    new = before + BEGIN + made + END + after
-    if new == text:
-        return 0
-    if flags != ["--write"]:
-        print(f"the table of {readme} is not what naysay demo gives; ./dev readme writes it anew. It should be:\n{made}")
-        return 1
-    with open(readme, "w") as file:
-        file.write(new)
-    return 0
+    root, path, *flags = sys.argv[1:]
+    with open(path) as file:
+        rows = json.load(file)
+    story = [row for name in STORY for row in rows if row["filter"] == name]
+    stale = 0
+    for name, shown in (("README.md", story), ("docs/filters.md", rows)):
+        with open(os.path.join(root, name)) as file:
+            text = file.read()
+        before, rest = text.split(BEGIN)
+        _, after = rest.split(END)
+        new = before + BEGIN + table(shown) + END + after
+        if new == text:
+            continue
+        if flags == ["--write"]:
+            with open(os.path.join(root, name), "w") as file:
+                file.write(new)
+        else:
+            print(f"the table of {name} is not what naysay demo gives; ./dev readme writes it again. It should be:\n"
+                  f"{table(shown)}")
+            stale = 1
+    return stale
 
 
 if __name__ == "__main__":
