@@ -1,6 +1,5 @@
 // A project that knows naysay only from its install tree.
-#include <naysay/any_filter.hpp>
-#include <naysay/bloom/bloom.hpp>
+#include <naysay/naysay.hpp>
 
 int main() {
   const naysay::Digest keys[] = {naysay::digest("apple"), naysay::digest("pear")};
