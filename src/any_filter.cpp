@@ -238,14 +238,16 @@ Result<AnyFilter> AnyFilter::view_bare(std::span<const std::byte> bytes, const F
 
 Result<AnyFilter> AnyFilter::build(std::string_view filter, const Workload& workload, std::span<const Param> params,
                                    const BuildOptions& options, KeyKind kind) {
-  const FilterType* type = find_filter(filter);
-  if (!type) return unknown_filter(filter);
-  if (workload.source && type->claims.uses_negatives && !type->claims.streams_negatives)
-    return Error{Errc::invalid_argument,
-                 std::string(filter) + ": it holds all known negatives in memory; filters that read them piece by "
-                                       "piece are " +
-                     names_of_filters([](const FilterType& t) { return t.claims.streams_negatives; })};
-  return type->build(workload, params, options, kind);
+  return no_memory_is_an_error(filter, [&]() -> Result<AnyFilter> {
+    const FilterType* type = find_filter(filter);
+    if (!type) return unknown_filter(filter);
+    if (workload.source && type->claims.uses_negatives && !type->claims.streams_negatives)
+      return Error{Errc::invalid_argument,
+                   std::string(filter) + ": it holds all known negatives in memory; filters that read them piece by "
+                                         "piece are " +
+                       names_of_filters([](const FilterType& t) { return t.claims.streams_negatives; })};
+    return type->build(workload, params, options, kind);
+  });
 }
 
 AnyFilter::AnyFilter(const FilterType& type, void* keyed, FilterFacts facts)

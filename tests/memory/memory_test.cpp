@@ -2,60 +2,13 @@
 // Out of memory is an error like others: every allocation of a build, a load and a first insert fails in turn, in the
 // caller's thread and in workers, and nothing terminates.
 //
-// A program of its own, because it replaces operator new.
+// A program of its own, because it replaces operator new (failing_new.cpp).
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstdlib>
-#include <new>
-
 #include "cases.hpp"
+#include "memory/failing_new.hpp"
 #include "naysay/naysay.hpp"
 #include "sample.hpp"
-
-namespace {
-
-// Allocations that still succeed; below zero: all do.
-std::atomic<std::int64_t> left{-1};
-std::atomic<std::int64_t> made{0};
-
-bool fails() noexcept {
-  made.fetch_add(1, std::memory_order_relaxed);
-  std::int64_t now = left.load(std::memory_order_relaxed);
-  while (now > 0)
-    if (left.compare_exchange_weak(now, now - 1, std::memory_order_relaxed)) return false;
-  return now == 0;
-}
-
-void* take(std::size_t bytes, std::size_t alignment) noexcept {
-  if (fails()) return nullptr;
-  bytes = (bytes + alignment - 1) / alignment * alignment;
-  return std::aligned_alloc(alignment, bytes == 0 ? alignment : bytes);
-}
-
-// While it lives, `count` allocations succeed and no more.
-class Allow {
- public:
-  explicit Allow(std::int64_t count) { left = count; }
-  ~Allow() { left = -1; }
-};
-
-}  // namespace
-
-void* operator new(std::size_t bytes) {
-  if (void* p = take(bytes, alignof(std::max_align_t))) return p;
-  throw std::bad_alloc();
-}
-void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  if (void* p = take(bytes, static_cast<std::size_t>(alignment))) return p;
-  throw std::bad_alloc();
-}
-void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return take(bytes, alignof(std::max_align_t)); }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
-void operator delete(void* p, const std::nothrow_t&) noexcept { std::free(p); }
 
 namespace naysay {
 namespace {
@@ -67,15 +20,15 @@ constexpr std::int64_t kMostTries = 150;  // of the first allocation to fail, sp
 // Calls body() with 0, 1, 2, ... allocations allowed, until it succeeds without a failure. body returns a Result.
 template <class Body>
 void fails_cleanly(Body body) {
-  made = 0;
+  allocations_made = 0;
   ASSERT_TRUE(body()) << "there is memory";
-  const std::int64_t all = made;
+  const std::int64_t all = allocations_made;
   std::int64_t refused = 0;
   for (std::int64_t n = 0; n < all; n += std::max<std::int64_t>(1, all / kMostTries)) {
     Errc code{};
     bool done = false;
     {
-      const Allow some(n);
+      const AllowAllocations some(n);
       auto result = body();
       done = result.has_value();
       if (!done) code = result.error().code;
@@ -112,7 +65,7 @@ TEST_P(EveryFilterWithoutMemory, LeavesABorrowedFilterAsItWasWhenItsFirstInsertF
   AnyFilter f = sample::must(AnyFilter::view(bytes));
   Outcome outcome = Outcome::done;
   {
-    const Allow none(0);
+    const AllowAllocations none(0);
     outcome = f.insert(digest("late"));
   }
   EXPECT_EQ(outcome, Outcome::no_memory);

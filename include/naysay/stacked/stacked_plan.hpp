@@ -182,7 +182,7 @@ class Search {
       : prices_(prices), known_(known), problem_(problem), closing_(problem.negatives_next ? 2 : 1) {}
 
   // The goal of the stack: its weighted rate, or its bits if a rate is wanted; kNever if it is not allowed.
-  double score(const Choice& choice, std::size_t layers, StackPlan* plan = nullptr) const noexcept {
+  double score(const Choice& choice, std::size_t layers, StackPlan* plan = nullptr) const {
     const KnownList::Point none{0, 0};
     const KnownList::Point& x = known_.size() == 0 || layers == 1 ? none : known_[choice[0]];
     const double other = problem_.strangers + known_.weight() - x.weight;
@@ -320,7 +320,7 @@ class Search {
   }
 
   // Moves one unknown, or two at once, by a step that halves until it is 1.
-  void descend(Choice& choice, double& least, std::size_t layers) const noexcept {
+  void descend(Choice& choice, double& least, std::size_t layers) const {
     const auto moved = [&](Choice& c, std::size_t i, std::int64_t by) {
       const auto last = static_cast<std::int64_t>(i == 0 ? known_.size() : prices_.size()) - 1;
       const std::int64_t to = std::clamp<std::int64_t>(static_cast<std::int64_t>(c[i]) + by, 0, last);
