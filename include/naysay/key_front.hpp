@@ -61,7 +61,7 @@ class KeyFront {
   // a batch overlap. `answers` is a range of bool or of std::uint8_t, such as a std::vector<bool>, with at least as many
   // elements as `keys`.
   template <KeyRange Keys, std::ranges::forward_range Answers>
-  void may_contain(const Keys& keys, Answers&& answers) const noexcept {
+  void may_contain(Keys&& keys, Answers&& answers) const noexcept {
     using T = std::ranges::range_value_t<Keys>;
     auto answer = std::ranges::begin(answers);
     [[maybe_unused]] const auto end = std::ranges::end(answers);

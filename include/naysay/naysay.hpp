@@ -122,7 +122,7 @@ constexpr KeyKind kind_of_negative() {
 
 // Digests keys and negatives, and gives body(workload, kind of the keys).
 template <class Body, KeyRange Keys, NegativeRange Negatives>
-auto with_workload(Body&& body, std::string_view who, const Keys& keys, const Negatives& negatives,
+auto with_workload(Body&& body, std::string_view who, Keys&& keys, Negatives&& negatives,
                    const Hasher& hasher, bool reads_bytes) {
   using T = std::ranges::range_value_t<Keys>;
   constexpr KeyKind kind = kKeyKind<T>;
@@ -145,24 +145,24 @@ auto with_workload(Body&& body, std::string_view who, const Keys& keys, const Ne
 
 // Builds a filter of a known type from keys and known negatives.
 template <Filter F, KeyRange Keys, NegativeRange Negatives = NoNegatives>
-Result<Keyed<F>> build(const Keys& keys, const Negatives& negatives, const typename F::Params& params = {},
+Result<Keyed<F>> build(Keys&& keys, Negatives&& negatives, const typename F::Params& params = {},
                        const BuildOptions& options = {}) {
   return door_detail::with_workload(
       [&](const Workload& w, KeyKind kind) { return Keyed<F>::build("build", w, params, options, kind); }, "build", keys,
       negatives, options.hasher, F::kClaims.reads_bytes);
 }
 template <Filter F, KeyRange Keys>
-Result<Keyed<F>> build(const Keys& keys, const typename F::Params& params, const BuildOptions& options = {}) {
-  return build<F>(keys, NoNegatives{}, params, options);
+Result<Keyed<F>> build(Keys&& keys, const typename F::Params& params, const BuildOptions& options = {}) {
+  return build<F>(std::forward<Keys>(keys), NoNegatives{}, params, options);
 }
 template <Filter F, KeyRange Keys>
-Result<Keyed<F>> build(const Keys& keys) {
-  return build<F>(keys, NoNegatives{});
+Result<Keyed<F>> build(Keys&& keys) {
+  return build<F>(std::forward<Keys>(keys), NoNegatives{});
 }
 
 // Builds a filter by its name, as filter_types() and `naysay filters` list them. Fails if no filter has this name.
 template <KeyRange Keys, NegativeRange Negatives = NoNegatives>
-Result<AnyFilter> build(std::string_view name, const Keys& keys, const Negatives& negatives,
+Result<AnyFilter> build(std::string_view name, Keys&& keys, Negatives&& negatives,
                         std::span<const Param> params, const BuildOptions& options = {}) {
   const FilterType* type = find_filter(name);
   return door_detail::with_workload(
@@ -170,9 +170,9 @@ Result<AnyFilter> build(std::string_view name, const Keys& keys, const Negatives
       negatives, options.hasher, type && type->claims.reads_bytes);
 }
 template <KeyRange Keys, NegativeRange Negatives = NoNegatives>
-Result<AnyFilter> build(std::string_view name, const Keys& keys, const Negatives& negatives = {},
+Result<AnyFilter> build(std::string_view name, Keys&& keys, Negatives&& negatives = {},
                         std::initializer_list<Param> params = {}, const BuildOptions& options = {}) {
-  return build(name, keys, negatives, std::span<const Param>(params.begin(), params.size()), options);
+  return build(name, std::forward<Keys>(keys), std::forward<Negatives>(negatives), std::span<const Param>(params.begin(), params.size()), options);
 }
 
 }  // namespace naysay
