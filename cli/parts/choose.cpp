@@ -29,7 +29,7 @@ struct Prediction {
 };
 
 std::optional<Prediction> predict(const FilterType& t, const Known& known) {
-  const ribbon::CostCurve costs(known.costs);
+  const CostCurve costs(known.costs);
   if (t.name == "taught-ribbon") {
     const auto plan = ribbon::plan(
         {.keys = known.keys, .bits_per_key = known.bits_per_key, .stranger_share = known.stranger_share}, costs);

@@ -66,6 +66,40 @@ TEST(CostCurve, KnowsNoNegativesAndWorthlessOnes) {
   EXPECT_EQ(CostCurve::of({}, 100).weight(40), 40);
 }
 
+TEST(CostCurve, KnowsWhatTheCheaperOnesCost) {
+  const auto counted = [](std::vector<float> costs) {
+    CostCounts counts;
+    for (float cost : costs) counts.add(cost);
+    return CostCurve(counts);
+  };
+  const CostCurve c = counted({1, 4, 2, 1, 0});
+  EXPECT_EQ(c.count(), 5);
+  EXPECT_EQ(c.weight(), 8);
+  EXPECT_EQ(c.tail(0), 1);
+  EXPECT_EQ(c.tail(1), 0.5);
+  EXPECT_EQ(c.tail(2), 0.25);
+  EXPECT_EQ(c.tail(3), 0.125);
+  EXPECT_EQ(c.tail(3.5), 0.0625);
+  EXPECT_EQ(c.tail(4), 0);
+  EXPECT_EQ(c.tail(99), 0);
+  EXPECT_EQ(CostCurve().tail(0), 0);
+  EXPECT_EQ(counted({0, 0}).tail(0), 0);
+}
+
+TEST(CostCurve, OfCountedCostsCutsOffTheCostliest) {
+  const auto digests = sample::numbers(0, 50'000);
+  const auto costs = shuffled_zipf_costs(0.7, digests.size());
+  CostCounts counts;
+  for (float cost : costs) counts.add(cost);
+  const CostCurve curve(counts);
+  EXPECT_NEAR(curve.weight(), CostCurve::of(costs, costs.size()).weight(), 1e-9 * curve.weight());
+  for (double x : {1.0, 100.0, 20'000.0, 50'000.0}) {
+    double count = 0;
+    for (std::size_t i = 0; i < digests.size(); ++i) count += curve.cut(x).takes(costs[i], digests[i]);
+    EXPECT_NEAR(count, x, 5 * std::sqrt(x) + 1);
+  }
+}
+
 TEST(CostCurve, GivesZipfWithoutItsCosts) {
   for (double exponent : {0.5, 0.75, 1.0, 1.3}) {
     const auto costs = shuffled_zipf_costs(exponent, 200'000);

@@ -12,21 +12,6 @@ CostCurve curve(const std::vector<float>& costs) {
 }
 CostCurve uniform(std::uint64_t count) { return curve(std::vector<float>(count, 1)); }
 
-TEST(CostCurve, KnowsWhatTheCheaperOnesCost) {
-  const CostCurve c = curve({1, 4, 2, 1, 0});
-  EXPECT_EQ(c.count(), 5);
-  EXPECT_EQ(c.total(), 8);
-  EXPECT_EQ(c.tail(0), 1);
-  EXPECT_EQ(c.tail(1), 0.5);
-  EXPECT_EQ(c.tail(2), 0.25);
-  EXPECT_EQ(c.tail(3), 0.125);
-  EXPECT_EQ(c.tail(3.5), 0.0625);
-  EXPECT_EQ(c.tail(4), 0);
-  EXPECT_EQ(c.tail(99), 0);
-  EXPECT_EQ(CostCurve().tail(0), 0);
-  EXPECT_EQ(curve({0, 0}).tail(0), 0);
-}
-
 TEST(Teach, TheLimitIsTheTableOfTheDesignNotes) {
   // strangers unconstrained: 2.00 / 2.75 / 3.61 / 4.53 / 5.49 / 6.47 / 7.45 bits at 1 / 2 / 4 / ... / 64 per key
   const double expected[] = {2.00, 2.75, 3.61, 4.53, 5.49, 6.47, 7.45};

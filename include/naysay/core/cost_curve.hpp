@@ -1,20 +1,27 @@
-// CostCurve: the costs of the known negatives, sorted and added up, in one pass and without sorting.
+// CostCurve: how the costs of the known negatives are distributed. Every planner reads it.
+//
+// A planner wants to know what the x costliest negatives cost together. Sorting a billion costs to answer that would be
+// slow, so costs are counted in bins: the bin of a cost is the top bits of its float.
 //
 //   float cost   0 eeeeeeee mmmmmmm llllllllllllllll        non-negative floats are ordered as their bits are
 //                  `------ bin ---'  `---- low ----'
 //
-//   costliest bin first:   count   4    11    230   ...      weight(x): the x costliest together;
+//   costliest bin first:   count   4    11    230   ...      weight(x): cost of the x costliest together;
 //                          weight  9.1  6.0   81.2  ...                 within a bin in proportion
 //
-// All costs of a bin are equal to one part in 128, so what proportion leaves out is far below what the rates of
-// filters can be known to. Bins are added up in integers: any number of threads gives the same curve.
+// All costs of a bin are equal to one part in 128 (CostCounts: 256), so the error of the proportion is far below the
+// accuracy to which the rates of filters are known.
+//
+// A curve is made from a span of costs (of), from costs that were counted one by one while they were read (CostCounts),
+// or from a formula (zipf).
 //
 //   paper                 here
 //   f(x)                  cost / weight()
-//   E(psi), E(N_k)        after(samples).share, .count: what so many queries will have shown of the negatives
+//   E(psi), E(N_k)        after(samples).share, .count: what this many queries are expected to have met
 //
-// Promises   one pass over the costs, O(bins) for everything after it.
-// Source     Deeds, 2020, section 2.4.2.
+// Promises   of() adds bins up in integers, so any number of threads gives the same curve.
+// Cost       one pass over the costs; O(bins) for everything after it.
+// Source     K. Deeds, B. Hentschel, S. Idreos, "Stacked Filters", PVLDB 14(4), 2020, section 2.4.2.
 #pragma once
 
 #include <algorithm>
@@ -29,15 +36,44 @@
 
 namespace naysay {
 
+// Counts costs one at a time: how many fall into each bin, and what they cost together. Always one megabyte.
+class CostCounts {
+ public:
+  struct Class {
+    std::uint64_t count = 0;
+    double cost = 0;  // of them all
+  };
+
+  static constexpr unsigned kShift = 15;  // 8 bits of exponent and 8 of mantissa are left
+
+  CostCounts() : classes_(std::size_t{1} << 16) {}
+  // Requires cost >= 0 and finite.
+  void add(float cost) noexcept {
+    Class& c = classes_[std::bit_cast<std::uint32_t>(cost + 0.0f) >> kShift];
+    ++c.count;
+    c.cost += cost;
+  }
+  std::span<const Class> classes() const noexcept { return classes_; }  // the cheapest first
+
+ private:
+  std::vector<Class> classes_;
+};
+
 class CostCurve {
  public:
   CostCurve() = default;
 
-  // `count` negatives with these costs, or of cost 1 each if there are none.
+  explicit CostCurve(const CostCounts& counts) : shift_(CostCounts::kShift) {
+    for (std::size_t bin = counts.classes().size(); bin-- > 0;)
+      if (const CostCounts::Class& c = counts.classes()[bin]; c.count != 0)
+        append(static_cast<std::uint32_t>(bin), static_cast<double>(c.count), c.cost);
+  }
+
+  // `count` negatives with these costs. Without costs, each costs 1.
   static CostCurve of(std::span<const float> costs, std::uint64_t count, unsigned threads = 1) {
     CostCurve curve;
     if (costs.empty()) {
-      if (count != 0) curve.append(bin_of(1.0f), static_cast<double>(count), static_cast<double>(count));
+      if (count != 0) curve.append(bin_of(1.0f, kLowBits), static_cast<double>(count), static_cast<double>(count));
       return curve;
     }
     struct Sum {
@@ -49,7 +85,7 @@ class CostCurve {
       const std::size_t first = costs.size() * part / parts, last = costs.size() * (part + 1) / parts;
       for (float cost : costs.subspan(first, last - first)) {
         const auto bits = std::bit_cast<std::uint32_t>(cost);
-        Sum& sum = sums[part][bin_of(cost)];
+        Sum& sum = sums[part][bin_of(cost, kLowBits)];
         ++sum.count;
         sum.low += bits & kLowMask;
       }
@@ -66,7 +102,8 @@ class CostCurve {
     return curve;
   }
 
-  // Costs 1 / rank^exponent of ranks 1..count; beyond the first thousand ranks, ranges of them by Euler-Maclaurin.
+  // Costs 1 / rank^exponent of ranks 1..count; beyond the first thousand ranks, ranges of ranks by the
+  // Euler-Maclaurin formula.
   static CostCurve zipf(double exponent, double count) {
     CostCurve curve;
     const auto integral = [&](double a, double b) {
@@ -77,7 +114,7 @@ class CostCurve {
       const double next = std::min(count + 1, rank <= 1000 ? rank + 1 : std::floor(rank * 1.01));
       const double high = std::pow(rank, -exponent), low = std::pow(next, -exponent);
       const double weight = next - rank <= 1 ? high : integral(rank, next) + (high - low) / 2;
-      curve.append(bin_of(static_cast<float>(high)), next - rank, weight);
+      curve.append(bin_of(static_cast<float>(high), kLowBits), next - rank, weight);
       rank = next;
     }
     return curve;
@@ -86,7 +123,7 @@ class CostCurve {
   double count() const noexcept { return points_.empty() ? 0 : points_.back().count; }
   double weight() const noexcept { return points_.empty() ? 0 : points_.back().weight; }
 
-  // The cost of the x costliest.
+  // What the x costliest cost together.
   double weight(double x) const noexcept {
     const std::size_t i = index(x);
     if (i == points_.size()) return weight();
@@ -95,25 +132,33 @@ class CostCurve {
     return before.weight + part * (points_[i].weight - before.weight);
   }
 
-  // Names the x costliest: all of the bins above one, and of that bin those whose digests fall below a limit.
+  // The share of the total cost that lies beyond the x costliest.
+  double tail(double x) const noexcept {
+    if (!(weight() > 0) || x >= count()) return 0;
+    return 1 - weight(x) / weight();
+  }
+
+  // Selects the x costliest: all negatives of the bins above one, and those of that bin whose digests, mixed, are below
+  // a limit.
   struct Cut {
     std::uint32_t bin = 0;
     std::uint64_t below = ~std::uint64_t{0};
+    unsigned shift = kLowBits;
 
     bool takes(float cost, Digest d) const noexcept {
-      const std::uint32_t b = bin_of(cost);
+      const std::uint32_t b = bin_of(cost, shift);
       return b > bin || (b == bin && (below == ~std::uint64_t{0} || remix64(d.hi ^ d.lo) < below));
     }
   };
   Cut cut(double x) const noexcept {
     const std::size_t i = index(x);
-    if (i == points_.size()) return {};
+    if (i == points_.size()) return {.shift = shift_};
     const double before = i == 0 ? 0 : points_[i - 1].count;
     const double part = (std::max(x, 0.0) - before) / (points_[i].count - before);
-    return {points_[i].bin, part >= 1 ? ~std::uint64_t{0} : static_cast<std::uint64_t>(std::ldexp(part, 64))};
+    return {points_[i].bin, part >= 1 ? ~std::uint64_t{0} : static_cast<std::uint64_t>(std::ldexp(part, 64)), shift_};
   }
 
-  // What `samples` queries drawn in proportion to the costs are expected to have met: how many different negatives,
+  // What `samples` queries, drawn in proportion to the costs, are expected to have met: how many different negatives,
   // and the share of all later queries that is about those.
   struct Seen {
     double count = 0, share = 0;
@@ -133,7 +178,7 @@ class CostCurve {
   }
 
  private:
-  static constexpr unsigned kLowBits = 16;  // 7 bits of mantissa stay: 32,768 bins, half a megabyte while counting
+  static constexpr unsigned kLowBits = 16;  // 7 bits of mantissa stay: 32,768 bins, half a megabyte per thread while counting
   static constexpr std::uint32_t kLowMask = (1u << kLowBits) - 1;
   static constexpr std::uint32_t kBins = 1u << (31 - kLowBits);
 
@@ -142,8 +187,8 @@ class CostCurve {
     std::uint32_t bin = 0;
   };
 
-  static std::uint32_t bin_of(float cost) noexcept {
-    return (std::bit_cast<std::uint32_t>(cost) & 0x7fffffffu) >> kLowBits;
+  static std::uint32_t bin_of(float cost, unsigned shift) noexcept {
+    return (std::bit_cast<std::uint32_t>(cost) & 0x7fffffffu) >> shift;
   }
   void append(std::uint32_t bin, double n, double cost) { points_.push_back({count() + n, weight() + cost, bin}); }
 
@@ -155,6 +200,7 @@ class CostCurve {
   }
 
   std::vector<Point> points_;
+  unsigned shift_ = kLowBits;  // low bits of a float that its bin leaves out
 };
 
 }  // namespace naysay

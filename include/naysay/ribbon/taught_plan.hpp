@@ -29,45 +29,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <vector>
 
-#include "naysay/core/negatives.hpp"
+#include "naysay/core/cost_curve.hpp"
 #include "naysay/ribbon/ribbon_sizes.hpp"
 
 namespace naysay::ribbon {
-
-// How much of the cost the cheaper negatives hold.
-class CostCurve {
- public:
-  CostCurve() = default;
-  explicit CostCurve(const CostCounts& costs) {
-    double rank = 0, cost = 0;
-    for (std::size_t c = costs.classes().size(); c-- > 0;) {
-      if (costs.classes()[c].count == 0) continue;
-      rank += static_cast<double>(costs.classes()[c].count);
-      cost += costs.classes()[c].cost;
-      points_.push_back({rank, cost});
-    }
-  }
-
-  double count() const noexcept { return points_.back().rank; }
-  double total() const noexcept { return points_.back().cost; }
-  // The share of the total cost beyond the `rank` costliest.
-  double tail(double rank) const noexcept {
-    const auto above =
-        std::upper_bound(points_.begin(), points_.end(), rank, [](double r, const Point& p) { return r < p.rank; });
-    if (total() <= 0 || above == points_.end()) return 0;
-    if (above == points_.begin()) return 1;
-    const Point &a = above[-1], &b = *above;
-    return 1 - (a.cost + (b.cost - a.cost) * (rank - a.rank) / (b.rank - a.rank)) / total();
-  }
-
- private:
-  struct Point {
-    double rank, cost;  // of the costliest so many, all together
-  };
-  std::vector<Point> points_ = {{0, 0}};
-};
 
 struct Task {
   double keys = 0;

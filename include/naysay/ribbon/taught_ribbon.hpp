@@ -85,7 +85,7 @@ class TaughtRibbon {
     if (p.width != 0 && p.width != 64 && p.width != 128)
       return Error{Errc::invalid_argument, "taught-ribbon: width is " + std::to_string(p.width) +
                                                "; it must be 64 or 128, or 0 for the planner's choice"};
-    const ribbon::CostCurve costs(negatives.costs);
+    const CostCurve costs(negatives.costs);
     const auto plan = ribbon::plan({.keys = static_cast<double>(w.keys.size()),
                                    .bits_per_key = p.bits_per_key,
                                    .stranger_share = w.stranger_share,
@@ -125,7 +125,7 @@ class TaughtRibbon {
   class Builder;
   template <unsigned width>
   static Result<TaughtRibbon> build_as(const Workload& w, const Params& p, const BuildOptions& o,
-                                       const NegativeSource& negatives, const ribbon::CostCurve& costs, const ribbon::Plan& plan) {
+                                       const NegativeSource& negatives, const CostCurve& costs, const ribbon::Plan& plan) {
     return Builder<width>(w, p, o, negatives, costs, plan).build();
   }
 
@@ -161,7 +161,7 @@ template <unsigned width>
 class TaughtRibbon::Builder {
  public:
   Builder(const Workload& w, const Params& p, const BuildOptions& o, const NegativeSource& negatives,
-          const ribbon::CostCurve& costs, const ribbon::Plan& plan)
+          const CostCurve& costs, const ribbon::Plan& plan)
       : w_(w),
         o_(o),
         negatives_(negatives),
@@ -419,7 +419,7 @@ class TaughtRibbon::Builder {
     o_.say("known negatives", known);
     o_.say("known negatives refused", known - left);
     o_.say("left over", left);
-    o_.say("left over cost share", costs_.total() > 0 ? cost / costs_.total() : 0);
+    o_.say("left over cost share", costs_.weight() > 0 ? cost / costs_.weight() : 0);
     o_.say("contradictions", contradictions);
     o_.say("planned known cost share", plan_.known);
     o_.say("planned stranger fpr", plan_.stranger_fpr);
@@ -433,7 +433,7 @@ class TaughtRibbon::Builder {
   const Workload& w_;
   const BuildOptions& o_;
   const NegativeSource& negatives_;
-  const ribbon::CostCurve& costs_;
+  const CostCurve& costs_;
   const ribbon::Plan plan_;
   const RibbonSizes sizes_ = plan_.sizes();
   const Params params_;
