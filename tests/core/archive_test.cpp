@@ -134,6 +134,17 @@ TEST(Archive, ParametersComeBackFromTheirText) {
   EXPECT_TRUE(t.loud);
 }
 
+TEST(Archive, RoundsTheNumbersOfMessages) {
+  EXPECT_EQ(rounded_text(4.2105263157894735), "4.211");
+  EXPECT_EQ(rounded_text(10), "10");
+  EXPECT_EQ(rounded_text(0.000123456), "0.0001235");
+  EXPECT_EQ(rounded_text(-3.14159), "-3.142");
+  EXPECT_EQ(rounded_up_text(4.2101), "4.211") << "4.21 would be too little";
+  EXPECT_EQ(rounded_up_text(9.99901), "10");
+  EXPECT_EQ(rounded_up_text(1.5), "1.5");
+  EXPECT_EQ(rounded_up_text(0.00012341), "0.0001235");
+}
+
 TEST(Archive, SaysWhatIsWrongWithAParameterAndWhatWouldBeRight) {
   const struct {
     Param param;

@@ -24,6 +24,7 @@
 #pragma once
 
 #include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -218,7 +219,7 @@ class FieldSizer {
   std::uint64_t bits_ = 0;
 };
 
-// Makes every array of a filter its own, so that it may be changed. Does nothing to those that are.
+// Makes every array of a filter owned, so that it can be changed. Arrays that are owned stay as they are.
 class FieldOwner {
  public:
   template <class T>
@@ -255,7 +256,20 @@ std::string to_text(T value) {
   }
 }
 
-// False, and value unchanged, if text is not one. `what_is_right` then says what it should have been.
+// A number for a message: at most four significant digits.
+inline std::string rounded_text(double value) {
+  char buffer[64];
+  return std::string(buffer, std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::general, 4).ptr);
+}
+// The same, rounded up: for the least value that would do. Requires value > 0.
+inline std::string rounded_up_text(double value) {
+  const std::string nearest = rounded_text(value);
+  double read = value;
+  std::from_chars(nearest.data(), nearest.data() + nearest.size(), read);
+  return read >= value ? nearest : rounded_text(read + std::pow(10, std::floor(std::log10(value)) - 3));
+}
+
+// False, and value unchanged, if text is no value of this type. `what_is_right` then says what it should have been.
 template <Scalar T>
 bool from_text(std::string_view text, T& value, std::string& what_is_right) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -325,7 +339,7 @@ Result<Ok> params_from_text(std::string_view who, std::span<const Param> texts, 
     };
     T::fields(params, visit);
     const std::string start = std::string(who) + ": ";
-    if (!found) return Error{Errc::invalid_argument, start + "no parameter '" + text.name + "'; it takes " + names};
+    if (!found) return Error{Errc::invalid_argument, start + "no parameter '" + text.name + "'; it accepts " + names};
     if (!wrong.empty())
       return Error{Errc::invalid_argument, start + text.name + " is '" + text.value + "'; it must be " + wrong};
   }

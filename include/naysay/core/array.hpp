@@ -1,8 +1,8 @@
 // Array<T>: a fixed-size, cache-line-aligned array that owns its elements or borrows them from a mapped file.
 //
 //   owned     64-byte aligned, zeroed; from kHugeFrom bytes on aligned to 2 MiB and offered to the kernel as huge
-//             pages, which roughly halves the cost of a random read in a large filter.
-//   borrowed  a view of memory that somebody else keeps alive; read-only until own() makes a copy.
+//             pages, so that a random read in a large filter misses the address cache less often.
+//   borrowed  a view of memory that the caller keeps alive; read-only until own() makes a copy.
 //
 // Copying an Array copies the elements of an owned one and the view of a borrowed one.
 #pragma once

@@ -1,13 +1,13 @@
-// Bits: words, packed n-bit cells, sticky counters. The only file that shifts and masks words.
+// Bits: single bits, bit fields at any position, packed cells (Cells) and numbered bits (RankedBits).
 //
 //   Cells, b = 5:    cell   0     1     2     3   ...
 //                   bits  00000 11111 22222 33333 ...      little-endian: cell i starts at bit i * b
 //
 // A cell is read with one unaligned 8-byte load, a shift and a mask, whatever its width (1..32 bits), because
-// (i * b) mod 8 + 32 < 64. One spare word behind the last cell keeps that load inside the array.
+// (i * b) mod 8 + 32 < 64. One spare word after the last cell keeps that load inside the array.
 //
-// A counter is a cell that never forgets: at its maximum it is *sticky*, it neither goes up nor down, because
-// nobody knows how many keys it stands for. Going down from 0 is refused too.
+// A counter is a cell that counts keys. At its maximum it is *sticky*: it moves neither up nor down, because the number
+// of keys it stands for is no longer known. A counter at 0 does not move down either.
 #pragma once
 
 #include <atomic>
@@ -69,8 +69,8 @@ constexpr std::uint64_t move_bits_down(std::uint64_t word, unsigned first, unsig
   return (word & ~range) | ((word >> 1) & range & ~(std::uint64_t{1} << last)) | (std::uint64_t{in} << last);
 }
 
-// The field that starts at bit `at`, of at most 7 bits fewer than Word has, and above it whatever lies behind: for
-// those who mask anyway. Reads one Word: the shorter it is, the less often it lies in two cache lines.
+// The field that starts at bit `at`, and in the higher bits whatever follows it, for callers that mask anyway. The
+// field may have at most 7 bits fewer than Word. Reads one Word: a shorter one lies in two cache lines less often.
 template <class Word = std::uint32_t>
 std::uint32_t peek_bits(const std::uint64_t* words, std::uint64_t at) noexcept {
   Word x;
@@ -87,8 +87,8 @@ void add_bits(std::uint64_t* words, std::uint64_t at, std::uint32_t value) noexc
   std::memcpy(p, &x, sizeof x);
 }
 
-// Sticky counters of four bits, sixteen to a word, by value: the word with the one at bit `shift`, a multiple of 4,
-// moved. No branches.
+// Sticky counters of four bits, sixteen to a word, by value: returns the word with the counter at bit `shift`, a
+// multiple of 4, moved. No branches.
 constexpr bool nibble_is_set(std::uint64_t word, unsigned shift) noexcept { return ((word >> shift) & 15) != 0; }
 constexpr std::uint64_t nibble_up(std::uint64_t word, unsigned shift) noexcept {
   return word + (std::uint64_t{((word >> shift) & 15) != 15} << shift);
@@ -97,8 +97,8 @@ constexpr std::uint64_t nibble_down(std::uint64_t word, unsigned shift) noexcept
   return word - (std::uint64_t{(((word >> shift) + 1) & 14) != 0} << shift);  // 0 and 15: 1 and 16
 }
 
-// Writes value into zeroed bits from bit `at` on, beside other threads that do so in the same words. Requires that
-// the word behind the last bit exists.
+// Writes value into zeroed bits from bit `at` on; other threads may do so in the same words at the same time. Requires
+// that the word after the last bit exists.
 inline void or_bits(std::uint64_t* words, std::uint64_t at, std::uint64_t value) noexcept {
   const unsigned shift = static_cast<unsigned>(at & 63);
   const std::uint64_t low = value << shift, high = shift == 0 ? 0 : value >> (64 - shift);
@@ -126,14 +126,14 @@ constexpr unsigned select64(std::uint64_t x, unsigned rank) noexcept {
   return base + static_cast<unsigned>(std::countr_zero(x));
 }
 
-// x, of which the compiler knows nothing: so that it multiplies by a constant where it would write half a dozen shifts
+// Hides x from the optimiser, so that a multiplication by a constant stays one and does not become half a dozen shifts
 // and additions.
 inline std::uint64_t opaque(std::uint64_t x) noexcept {
   __asm__("" : "+r"(x));
   return x;
 }
 
-// Equal fields of b bits side by side in a word, from bit 0 on, all compared at once.
+// Equal fields of b bits side by side in a word, from bit 0 on, all compared in one step.
 struct PackedFields {
   std::uint64_t ones = 0;  // the lowest bit of every field
   std::uint64_t tops = 0;  // the highest bit of every field
@@ -174,7 +174,8 @@ class Cells {
     assert(i < n_);
     return static_cast<std::uint32_t>(load_bits(words_.data(), i * b_, b_));
   }
-  // Cell i in the low bits, and whatever lies behind it above them: for those who combine cells before they mask.
+  // Cell i in the low bits, and in the higher bits whatever follows it, for callers that combine cells before they
+  // mask.
   // With B = 8 or 16, which requires width() == B, it is one load.
   template <unsigned B = 0>
   std::uint64_t peek(std::uint64_t i) const noexcept {
@@ -234,7 +235,7 @@ class Cells {
   }
 
   // Writes count values to the cells from `first` on, without reading what was there. Requires that first is a
-  // multiple of 64, so that the cells begin with a word of their own; bits above the width are dropped. Cells behind
+  // multiple of 64, so that the cells begin with a word of their own; bits above the width are dropped. Cells after
   // the last, up to the end of its word, become zero.
   void write(std::uint64_t first, const std::uint64_t* values, std::uint64_t count) noexcept {
     assert(first % 64 == 0 && first + count <= n_);
@@ -273,7 +274,7 @@ class Cells {
   }
 
  private:
-  // Eight bytes that have all of a cell, and how far up.
+  // Eight bytes that hold a whole cell, and the bit at which it starts.
   struct Place {
     void* bytes;
     unsigned shift;
@@ -290,7 +291,7 @@ class Cells {
 };
 
 // A bit array whose ones are numbered: slot(i) of the one at bit i is how many ones lie before it. Set the ones, seal,
-// ask.
+// then query.
 class RankedBits {
  public:
   RankedBits() = default;

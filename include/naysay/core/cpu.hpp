@@ -1,14 +1,14 @@
 // Cpu: which instruction set a hot loop may use, decided once at run time.
 //
-// A loop with vector twins is written as
+// A loop with vector variants is written as
 //
 //   bool test_scalar(...);
 //   NAYSAY_TARGET("avx2") bool test_avx2(...);
 //   NAYSAY_TARGET(NAYSAY_AVX512) bool test_avx512(...);
 //   switch (simd()) { ... }
 //
-// and all twins agree bit for bit (tests run them beside each other with ScopedSimd). Machines other than x86-64
-// have the scalar twin only; NAYSAY_X86 says whether the others exist.
+// and all variants agree bit for bit (tests compare them with ScopedSimd). Machines other than x86-64 have the scalar
+// variant only; NAYSAY_X86 says whether the others exist.
 #pragma once
 
 #include <atomic>
@@ -52,10 +52,10 @@ inline Simd simd_supported() noexcept {
   return best;
 }
 
-// What the hot loops use: simd_supported(), unless a test or a benchmark asked for less.
+// What the hot loops use: simd_supported(), unless a test or a benchmark has lowered it.
 inline Simd simd() noexcept { return cpu_detail::current.load(std::memory_order_relaxed); }
 
-// Lowers simd() while it lives, so that twins can be compared. Process-wide; not for use beside running queries.
+// Lowers simd() while it lives, so that variants can be compared. Process-wide; not for use while queries run.
 class ScopedSimd {
  public:
   explicit ScopedSimd(Simd level) noexcept : before_(simd()) {

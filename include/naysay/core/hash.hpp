@@ -5,18 +5,18 @@
 // A filter never sees a key again after it was digested, so its cost does not depend on the key's length.
 //
 // Two ways to digest, chosen when a filter is built and recorded in its file:
-//   HashId::xxh3      XXH3-128 with a 64-bit seed. The default. Fast, well mixed, not secret: who knows the seed
-//                     can manufacture false positives.
+//   HashId::xxh3      XXH3-128 with a 64-bit seed. The default. Fast, well mixed, not secret: anybody who
+//                     knows the seed can manufacture false positives.
 //   HashId::siphash   SipHash-2-4-128 with a 128-bit key, a pseudo-random function, for hostile input. The key is
-//                     stored in the file: who can read the file can manufacture false positives again.
+//                     stored in the file: anybody who can read the file can manufacture false positives again.
 //
-// A 64-bit integer is not a string: digest(7) and digest("7") differ. With xxh3 integers take a fast path of two
+// A 64-bit integer is not a string: digest(7) and digest("7") differ. With xxh3 integers use a fast path of two
 // independent 64-bit mixers (lo is a bijection of the integer, so distinct integers never share a digest); with
 // siphash an integer is its 8 little-endian bytes.
 //
-// Promises   the same bytes, seed and HashId give the same digest on any machine, for ever (golden values in
+// Promises   the same bytes, seed and HashId give the same digest on any machine, permanently (golden values in
 //            tests/core/hash_test.cpp).
-// Cost       one pass over the key's bytes; siphash takes several times as long as xxh3.
+// Cost       one pass over the key's bytes; siphash costs several times as much as xxh3.
 #pragma once
 
 #include <compare>
@@ -80,8 +80,9 @@ constexpr std::uint64_t nth_hash(Digest d, std::uint64_t i) noexcept {
 constexpr std::uint64_t double_hash(Digest d, std::uint64_t i) noexcept { return d.lo + i * (d.hi | 1); }
 
 // Triple hashing, one value after the other: lo, lo + hi, lo + 2 hi + c, ..., with c the halves of lo exchanged. Two
-// additions each. Double hashing gives keys in arithmetic progression, and two progressions that nearly meet meet k
-// times: that made the rate of a Bloom filter of 1,000 keys, 20 bits each, 18 % too high; here it is as computed.
+// additions each. The values of double hashing are in arithmetic progression, and two progressions that nearly meet
+// meet k times. That raises the false-positive rate of small Bloom filters above the formula. Triple hashing does not
+// (tests/bloom/bloom_test.cpp).
 class HashWalk {
  public:
   explicit constexpr HashWalk(Digest d) noexcept : value_(d.lo), step_(d.hi), bend_((d.lo << 32) | (d.lo >> 32)) {}
@@ -96,7 +97,7 @@ class HashWalk {
   std::uint64_t value_, step_, bend_;
 };
 
-// The i-th value of a HashWalk, for those who need one alone.
+// The i-th value of a HashWalk, for callers that need only one.
 constexpr std::uint64_t triple_hash(Digest d, std::uint64_t i) noexcept {
   return d.lo + i * d.hi + i * (i - 1) / 2 * ((d.lo << 32) | (d.lo >> 32));
 }
@@ -122,7 +123,7 @@ NAYSAY_EXPORT Digest siphash(std::string_view key, SipKey secret) noexcept;
 // XXH3-64 of the bytes: the checksum of files.
 NAYSAY_EXPORT std::uint64_t checksum(std::span<const std::byte> bytes, std::uint64_t seed = 0) noexcept;
 
-// How a filter's keys are digested: chosen once, recorded in the file, the same for building and asking.
+// How a filter's keys are digested: chosen once, recorded in the file, the same for building and querying.
 struct Hasher {
   HashId id = HashId::xxh3;
   std::uint64_t seed = 0;  // of xxh3

@@ -1,23 +1,24 @@
-// Shards: static filters that are solved (xor, fuse, ribbon) are solved in pieces that fit a cache.
+// Shards: splits the keys of a static filter (xor, fuse, ribbon) into shards that are solved one by one, in cache.
 //
-//   split by hi     hi --fast_range--> shard            lo --> everything inside the shard
-//   split by lo     lo * shards: the high word is the shard, the low word is for everything inside it, and hi is left
-//                   alone; cheaper to ask, and enough hash for structures that need at most 50 bits inside a shard
-//   split both      hi * shards: the high word is the shard, the low word and lo are for everything inside it: 128 bits
-//                   without another multiplication
+// A split maps a digest to a shard and to the word by which the shard knows the key:
 //
-//   keys    |a c b a d c ...|      one pass counts, then a few passes gather
+//   SplitByHi    shard = high word of hi * shards    word = lo
+//   SplitByLo    shard = high word of lo * shards    word = low word of that product; cheaper to query, and enough hash
+//                                                    for structures that need at most 50 bits inside a shard
+//   SplitBoth    shard = high word of hi * shards    word = lo and the low word of that product: 128 bits
+//
+//   keys    |a c b a d c ...|      one pass counts the keys of each shard, then a few passes gather
 //              v   v
 //   group   |a a a ...|c c ...|    the shards of one group, the words of their keys side by side
 //              |         |
 //             body(a)  body(c)     on any number of threads, each shard on its own
 //
-// Because a shard sees no more of a key, two keys with the same word in one shard are the same key to the filter.
+// Two keys with the same word in one shard are the same key to the filter.
 //
 // Promises   body(shard, words) is called exactly once for every shard, empty ones included; words belongs to body and
 //            may be reordered; each shard's keys come in the order of the input, for any number of threads.
-// Cost       8 bytes of scratch (split both: 16) per key of the largest group: all keys at once up to kGroupKeys, a
-//            quarter (an eighth) of them beyond: a few sequential passes over the digests, and 2 bytes a key.
+// Cost       a few sequential passes over the digests. Scratch: 8 bytes (SplitBoth: 16) per key of a group. A group is
+//            all keys up to kGroupKeys, and a quarter (an eighth) of them beyond.
 #pragma once
 
 #include <algorithm>
@@ -123,7 +124,7 @@ void for_each_shard(std::span<const Digest> keys, std::span<const std::uint64_t>
     first = last;
   }
 }
-// The same for those who need no counts. Requires shards >= 1.
+// The same for callers that do not need the counts. Requires shards >= 1.
 template <class Body, class SplitBy = SplitByHi>
 void for_each_shard(std::span<const Digest> keys, std::uint64_t shards, unsigned threads, Body&& body,
                     SplitBy split = {}) {
@@ -133,7 +134,8 @@ void for_each_shard(std::span<const Digest> keys, std::uint64_t shards, unsigned
 // Tells a build's progress callback how many shards are done: from any thread, one call at a time.
 class ShardsDone {
  public:
-  ShardsDone(const BuildOptions& o, std::string_view stage, std::uint64_t shards) : o_(o), stage_(stage), shards_(shards) {}
+  ShardsDone(const BuildOptions& o, std::string_view stage, std::uint64_t shards)
+      : o_(o), stage_(stage), shards_(shards) {}
   void one_more() {
     const std::uint64_t done = done_.fetch_add(1, std::memory_order_relaxed) + 1;
     if (!o_.progress || (done % kTellShards != 0 && done != shards_)) return;
