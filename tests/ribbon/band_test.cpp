@@ -6,7 +6,7 @@
 #include "naysay/core/hash.hpp"
 #include "sample.hpp"
 
-namespace naysay {
+namespace naysay::ribbon::detail {
 namespace {
 
 template <class T>
@@ -157,4 +157,4 @@ TYPED_TEST(Bands, TakingBackAnEquationLeavesNoTrace) {
 }
 
 }  // namespace
-}  // namespace naysay
+}  // namespace naysay::ribbon::detail

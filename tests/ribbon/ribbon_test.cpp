@@ -8,6 +8,7 @@
 namespace naysay {
 namespace {
 
+using ribbon::detail::RibbonLayout;
 using sample::must_build;
 using sample::numbers;
 using sample::rate_matches;
@@ -106,7 +107,7 @@ TEST_P(RibbonAtLevel, AnswersAsItsScalarCodeWhereAllShardsHaveEightPlanes) {
   const auto keys = numbers(0, 40'000), questions = numbers(39'000, 4003);
   for (unsigned width : {64u, 128u}) {
     SCOPED_TRACE(width);
-    const double budget = RibbonSizes(width, RibbonFit::quick).bits_per_key(8) - 0.03;
+    const double budget = ribbon::RibbonSizes(width, ribbon::RibbonFit::quick).bits_per_key(8) - 0.03;
     const Ribbon f = must_build<Ribbon>({.keys = keys}, {.bits_per_key = budget, .width = width});
     ASSERT_EQ(f.expected_fpr(), std::exp2(-8));
     for (const Digest& d : keys) ASSERT_TRUE(f.may_contain(d));
@@ -115,38 +116,38 @@ TEST_P(RibbonAtLevel, AnswersAsItsScalarCodeWhereAllShardsHaveEightPlanes) {
 }
 NAYSAY_FOR_LEVELS(RibbonAtLevel);
 
-TEST(RibbonPlanes, LeavesEightPlanesForAllRatherThanNineForAFew) {
+TEST(RibbonLayout, LeavesEightPlanesForAllRatherThanNineForAFew) {
   const std::vector<std::uint32_t> sizes(1000, 2048);
-  const double words = 1000 * 2048 / 64, fields = static_cast<double>(bits_of_fields(RibbonPlanes{}));
-  // For so many rich shards, and 8 words to spare for each of the cache line, the last block and the last vector.
+  const double words = 1000 * 2048 / 64, fields = static_cast<double>(bits_of_fields(RibbonLayout{}));
+  // For `rich` rich shards, and 8 spare words for each of the cache line, the last block and the last vector.
   const auto fit = [&](unsigned planes, double rich) {
     const double bits =
-        fields + static_cast<double>(RibbonPlanes::table_bits(1000)) + 64 * (words * planes + 32 * rich + 24);
-    return RibbonPlanes::fit(sizes, bits, 0, 0);
+        fields + static_cast<double>(RibbonLayout::table_bits(1000)) + 64 * (words * planes + 32 * rich + 24);
+    return RibbonLayout::fit(sizes, bits, 0, 0);
   };
-  EXPECT_EQ(fit(8, 0), (RibbonPlanes::Mix{8, 0}));
-  EXPECT_EQ(fit(8, 15), (RibbonPlanes::Mix{8, 0}));
-  EXPECT_EQ(fit(8, 16), (RibbonPlanes::Mix{8, 16}));
-  EXPECT_EQ(fit(7, 15), (RibbonPlanes::Mix{7, 15}));
-  EXPECT_EQ(fit(9, 1), (RibbonPlanes::Mix{9, 1}));
+  EXPECT_EQ(fit(8, 0), (RibbonLayout::Mix{8, 0}));
+  EXPECT_EQ(fit(8, 15), (RibbonLayout::Mix{8, 0}));
+  EXPECT_EQ(fit(8, 16), (RibbonLayout::Mix{8, 16}));
+  EXPECT_EQ(fit(7, 15), (RibbonLayout::Mix{7, 15}));
+  EXPECT_EQ(fit(9, 1), (RibbonLayout::Mix{9, 1}));
 }
 
-TEST(RibbonPlanes, HoldsTheBlockBehindAWindowThatBeginsTheLastBlock) {
+TEST(RibbonLayout, HoldsTheBlockAfterAWindowThatBeginsTheLastBlock) {
   for (std::uint32_t slots : {127u, 128u, 129u}) {
-    const RibbonPlanes planes(64, {8, 0}, std::vector<std::uint32_t>{slots});
+    const RibbonLayout planes(64, {8, 0}, std::vector<std::uint32_t>{slots});
     const std::uint64_t words =
-        (bits_of_fields(planes) - bits_of_fields(RibbonPlanes{}) - RibbonPlanes::table_bits(1)) / 64;
+        (bits_of_fields(planes) - bits_of_fields(RibbonLayout{}) - RibbonLayout::table_bits(1)) / 64;
     EXPECT_EQ(words, slots == 127 ? 16u : 24u) << slots;  // slot 64 may begin a window, so slot 128 is read
     EXPECT_TRUE(planes.validate("planes"));
   }
 }
 
-TEST(RibbonPlanes, FindsEveryShardByItsTable) {
+TEST(RibbonLayout, FindsEveryShardByItsTable) {
   for (std::uint64_t shards : {1, 2, 13, 14, 15, 28, 100}) {
     std::vector<std::uint32_t> sizes(shards);
     for (std::uint64_t s = 0; s < shards; ++s) sizes[s] = static_cast<std::uint32_t>(64 + mix64(s) % 100'000);
     for (std::uint64_t rich : {std::uint64_t{0}, shards / 2, shards - 1}) {
-      RibbonPlanes planes(64, {7, rich}, sizes);
+      RibbonLayout planes(64, {7, rich}, sizes);
       for (std::uint64_t s = 0; s < shards; ++s) planes.set_seed(s, static_cast<std::uint32_t>(s * 37 % 256));
       std::uint64_t slot = 0, rich_blocks = 0;
       for (std::uint64_t s = 0; s < shards; ++s) {

@@ -1,23 +1,24 @@
-// RibbonSizes: how many keys a shard of a ribbon takes, how many slots they need, and what a rate then costs.
+// RibbonSizes: how many keys a shard of a ribbon has, how many slots they need, and what a rate then costs.
 //
-//   fit     width   keys a shard   slots for s keys       tried seeds   slots/key
-//   quick   64      2000           s + 8 + 2.0 % of s     1.2           1.024
-//   quick   128     3000           s + 8 + 0.5 % of s     1.05          1.008
-//   tight   64      2000           s + 8 + 1.5 % of s     1.3           1.019
-//   tight   128     4000           s + 8 + 0.2 % of s     1.2           1.004
+//   fit     width   keys per shard   slots for s keys       slots per key
+//   quick   64      2000             s + 8 + 2.0 % of s     1.024
+//   quick   128     3000             s + 8 + 0.5 % of s     1.008
+//   tight   64      2000             s + 8 + 1.5 % of s     1.019
+//   tight   128     4000             s + 8 + 0.2 % of s     1.004
 //
-// Smaller shards succeed with fewer slots (the random walk of the load is shorter) but pay more for the table. `tight`
-// is smallest with both together at one or two planes; `quick` tries fewer seeds and adds fewer rows, for 0.4 % more.
+// Smaller shards succeed with fewer slots per key (the random walk of the load is shorter) but the table costs more.
+// `tight` is smallest, slots and table together, at one or two planes. `quick` tries fewer seeds and adds fewer rows,
+// for 0.4 % more slots. The report of a build says how many seeds were tried ("shards", "shards retried").
 //
-// A rate between two powers of 1/2 is mixed: a part of the shards has one plane more. That costs up to 0.086 bits
-// more than log2(1/fpr), half-way between the powers (Jensen's gap); nothing at the powers.
+// For a rate between two powers of 1/2 some shards have one plane more than the others. That costs up to 0.086 bits per
+// key more than log2(1/fpr), half-way between the powers (Jensen's gap), and nothing at the powers.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 
-namespace naysay {
+namespace naysay::ribbon {
 
 enum class RibbonFit : std::uint8_t { quick, tight };
 
@@ -31,13 +32,13 @@ class RibbonSizes {
                                               : 4000),
         slack_(width == 64 ? (fit == RibbonFit::quick ? 20 : 15) : (fit == RibbonFit::quick ? 5 : 2)) {}
 
-  // Odd, so that hi * shards, of which a shard gets the low word, loses no bit of hi.
+  // Odd: then the low word of hi * shards, which the shard gets, keeps every bit of hi.
   std::uint64_t shards(std::uint64_t keys) const noexcept { return (keys + shard_keys_ / 2) / shard_keys_ | 1; }
   std::uint64_t slots(std::uint64_t keys) const noexcept {
     return std::max<std::uint64_t>(width_, keys + 8 + keys * slack_ / 1000);
   }
 
-  // Of a filter of many shards of the usual size.
+  // For a filter of many shards of the usual size.
   double slots_per_key() const noexcept {
     return static_cast<double>(slots(shard_keys_)) / static_cast<double>(shard_keys_);
   }
@@ -47,18 +48,18 @@ class RibbonSizes {
     return std::max(0.0, (bits_per_key - table_bits_per_key()) / slots_per_key());
   }
 
-  // Planes, on average over the shards, that give a rate in (0, 1].
+  // Planes, on average over the shards, that give the rate fpr in (0, 1].
   static double planes_for(double fpr) noexcept {
     const double whole = std::floor(std::log2(1 / fpr));
     return whole + 2 * (1 - fpr * std::exp2(whole));
   }
 
  private:
-  static constexpr double kTableBits = 32;  // of a shard, in RibbonPlanes
+  static constexpr double kTableBits = 32;  // per shard, in detail::RibbonLayout
 
   unsigned width_;
   std::uint64_t shard_keys_;
   std::uint64_t slack_;  // in thousandths
 };
 
-}  // namespace naysay
+}  // namespace naysay::ribbon

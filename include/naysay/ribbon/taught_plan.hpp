@@ -1,29 +1,34 @@
-// Teach: plans a taught ribbon. From a budget, the costs and the share of strangers to planes, slots and rates.
+// TaughtPlan: how a taught ribbon divides its budget. From bits per key, costs and the share of strangers to planes,
+// slots and rates.
 //
-// Known negatives are ranked by cost, ranks counted per key. A ribbon with x free slots a key and p planes refuses the
-// x * (2^p - 1) costliest for certain and accepts the others with chance 2^-p. Two shapes:
+// Known negatives are ranked by cost, the costliest first; ranks are counted per key. A ribbon with x free slots per
+// key and p planes refuses the x * (2^p - 1) costliest for certain and accepts the others with probability 2^-p
+// (detail/taught_shard.hpp says why). Two shapes are possible:
 //
-//   plain    p planes (p + 1 in a part of the shards), slack x in all of them      bits = p * (1 + x)
-//   exact    the same with the least slack, and one plane of its own that has a slot for every key and for e survivors
-//            a key: it refuses e * 2^p ranks more                   bits = p * (1 + x) + (1 + e) * (1 + x)
+//   plain    p planes (p + 1 in some of the shards), x free slots per key in all of them
+//                                                                            bits = p * (1 + x)
+//   exact    the same with the fewest free slots, and after it an exact plane: a plane with slots of its own for every
+//            key and for e survivors per key. It refuses e * 2^p ranks more  bits = p * (1 + x) + (1 + e) * (1 + x)
 //
 //   cost ^
-//        |##                   # refused for certain: first by the planes' slack, then by the exact plane
+//        |##                   # refused for certain: first with the free slots, then by the exact plane
 //        |#####
-//        |########....         . accepted with chance 2^-planes
+//        |########....         . accepted with probability 2^-planes
 //        +---------------> rank
 //
-// A slot more of slack costs p bits and refuses 2^p ranks; a slot more of the exact plane costs one. So the exact shape
-// is always the smaller one, but a key (not a negative) then takes a second look-up. It is chosen if it is worth that.
+// One more free slot costs p bits and refuses 2^p ranks; one more slot of the exact plane costs one bit. So the exact
+// shape is always smaller, but then a query of a key (not of a negative) reads a second place. It is chosen if its rate
+// is lower by a factor of at least kWorthExactPlane.
 //
-//   design    here
+//   symbol    here
 //   n, m      keys, negatives; lambda = m / n
-//   x         free slots a key: slots_per_key - 1
+//   x         free slots per key: slots_per_key - 1
 //   a, eps    stranger_fpr
 //
-// Promises   the rates are within 5 % of what a build measures for 10^5 keys or more.
-// Source     the limit: any structure that refuses m known negatives and accepts others with chance a needs
-//            n log2(1/a) + m log2(1/(1 - a)) bits, a <= n / (n + m).
+// Promises   The rates are within 5 % of what a build measures for 10^5 keys or more.
+// Cost       A few thousand evaluations of the cost curve; no key is read.
+// Source     our own (docs/taught_ribbon.md). The limit: any structure that refuses m known negatives and accepts
+//            others with probability a needs n log2(1/a) + m log2(1/(1 - a)) bits, a <= n / (n + m).
 #pragma once
 
 #include <algorithm>
@@ -35,19 +40,19 @@
 
 namespace naysay::ribbon {
 
-struct Task {
+struct TaughtTask {
   double keys = 0;
   double bits_per_key = 0;
   double stranger_share = 0;
   unsigned width = 0;  // 0: the planner's choice
 };
 
-struct Plan {
+struct TaughtPlan {
   unsigned width = 128;
-  bool exact = false;      // has a plane of its own at the end
+  bool exact = false;      // has an exact plane after the others
   double planes = 0;       // on average over the shards, the exact one not counted
-  double slack = 0;        // slots a key more than a plain ribbon has
-  double exact_slots = 0;  // survivors a key that the exact plane has slots for
+  double slack = 0;        // slots per key more than a plain ribbon has
+  double exact_slots = 0;  // survivors per key that the exact plane has slots for
   bool complete = false;   // every known negative is refused
 
   double stranger_fpr = 1;
@@ -55,26 +60,26 @@ struct Plan {
   double wfpr = 1;
 
   double build_ns = 0;     // on one core
-  double build_bytes = 0;  // beside the keys, the negatives and the filter
+  double build_bytes = 0;  // without the keys, the negatives and the filter
 
   RibbonSizes sizes() const noexcept { return {width, exact ? RibbonFit::tight : RibbonFit::quick}; }
 };
 
-// Of the x * (2^p - 1) negatives that slack could take, the part that is asked of it. Shards that were complete at the
-// first seed (w = 128, 3000 keys, 8 planes): 96 of 100 at 0.49, 86 of 100 at 0.84, and all within 8 seeds.
+// Of the x * (2^p - 1) negatives that the free slots could refuse, the part that a plan counts on. With more, shards
+// need more seeds until they refuse all of theirs.
 inline constexpr double kSlackUsed = 0.75;
 inline constexpr double kWorthExactPlane = 1.1;  // a lower rate by this factor is worth a second look-up for keys
-inline constexpr double kWorthWidth = 1.15;      // ... is worth reading three blocks instead of two
+inline constexpr double kWorthWidth = 1.15;      // ... is worth reading three blocks per query instead of two
 inline constexpr double kWorthPromise = 2;       // ... is worth giving up the promise to refuse every known negative
 
-// A build takes shards in groups: of so many keys and negatives together, a third of all if that is more, but no more
-// than the largest.
+// A build processes shards in groups: a third of all keys and negatives, but at least kLeastGroup and at most
+// kLargestGroup of them.
 inline constexpr double kLeastGroup = 1 << 22, kLargestGroup = 1 << 26, kNegativeBytes = 24;
 inline double group_size(double keys, double negatives) noexcept {
   return std::clamp((keys + negatives) / 3, kLeastGroup, kLargestGroup);
 }
 
-// bits per key that no structure with these rates can go below.
+// The least bits per key of any structure with these rates.
 inline double limit_bits_per_key(double keys, double negatives, double stranger_fpr) noexcept {
   if (keys <= 0) return 0;
   const double a = std::min(stranger_fpr, keys / (keys + negatives));
@@ -83,7 +88,7 @@ inline double limit_bits_per_key(double keys, double negatives, double stranger_
 
 namespace detail {
 
-struct Mixed {  // an average of planes as shards have them
+struct Mixed {  // an average of planes: some shards have `whole`, the share `rich` of them has one more
   double whole, rich;
   explicit Mixed(double planes) : whole(std::floor(planes)), rich(planes - whole) {}
   // The average of f(planes) over the shards.
@@ -93,18 +98,18 @@ struct Mixed {  // an average of planes as shards have them
   }
 };
 
-inline void rate(Plan& plan, const Task& task, const CostCurve& costs, double stranger_fpr, double known) {
+inline void rate(TaughtPlan& plan, const TaughtTask& task, const CostCurve& costs, double stranger_fpr, double known) {
   plan.stranger_fpr = stranger_fpr;
   plan.known = plan.complete ? 0 : known;
   const double strangers = costs.count() == 0 ? 1 : task.stranger_share;
   plan.wfpr = strangers * plan.stranger_fpr + (1 - strangers) * plan.known;
 }
 
-inline Plan plain(const Task& task, const CostCurve& costs, unsigned width, double slack) {
+inline TaughtPlan plain(const TaughtTask& task, const CostCurve& costs, unsigned width, double slack) {
   const RibbonSizes sizes(width, RibbonFit::quick);
   const double slots = sizes.slots_per_key() + slack, x = slots - 1;
   const double lambda = task.keys > 0 ? costs.count() / task.keys : 0;
-  Plan plan{.width = width, .slack = slack};
+  TaughtPlan plan{.width = width, .slack = slack};
   plan.planes = std::clamp((task.bits_per_key - sizes.table_bits_per_key()) / slots, 0.0, 32.0);
   const Mixed mixed(plan.planes);
   plan.complete = kSlackUsed * x * std::expm1(mixed.whole * std::log(2.0)) >= lambda;
@@ -113,7 +118,7 @@ inline Plan plain(const Task& task, const CostCurve& costs, unsigned width, doub
   return plan;
 }
 
-// Ranks a key that the exact plane reaches when it has slots for e survivors.
+// Ranks per key that the exact plane reaches if it has slots for e survivors per key.
 inline double reach(const Mixed& mixed, double x, double e, double lambda) {
   const auto needed = [&](double ranks) {
     return mixed.mean(
@@ -128,20 +133,20 @@ inline double reach(const Mixed& mixed, double x, double e, double lambda) {
   return low;
 }
 
-inline Plan exact(const Task& task, const CostCurve& costs, unsigned width, double planes) {
+inline TaughtPlan exact(const TaughtTask& task, const CostCurve& costs, unsigned width, double planes) {
   const RibbonSizes sizes(width, RibbonFit::tight);
   const double slots = sizes.slots_per_key(), table = sizes.table_bits_per_key();
   const double lambda = costs.count() / task.keys;
-  Plan plan{.width = width, .exact = true, .planes = planes};
-  // What small filters notice: two headers and tables, one shard more than the average says, blocks of 64 slots and a
-  // cache line rounded up.
+  TaughtPlan plan{.width = width, .exact = true, .planes = planes};
+  // What matters in small filters: two headers and tables, one shard more than on average, blocks of 64 slots and cache
+  // lines that are rounded up.
   const double fixed = 2 * 448 + 8 * (planes + 1) + 64 * (planes + 2) + 512;
   const double left = task.bits_per_key - fixed / task.keys - (planes > 0 ? sizes.bits_per_key(planes) : 0);
   const double equations = left / (slots + table);
   plan.exact_slots = equations - 1;
   const Mixed mixed(planes);
   const double ranks = plan.exact_slots <= 0 ? 0 : reach(mixed, slots - 1, plan.exact_slots, lambda);
-  // Survivors come by chance: three standard deviations are kept in reserve.
+  // The number of survivors is random: three standard deviations are kept in reserve.
   const double sure = plan.exact_slots - 3 * std::sqrt(std::max(0.0, plan.exact_slots) / task.keys);
   plan.complete = sure > 0 && reach(mixed, slots - 1, sure, lambda) >= lambda;
   const double accepted = plan.exact_slots < 0 ? 1 : mixed.mean([](double p) { return std::exp2(-p - 1); });
@@ -149,27 +154,27 @@ inline Plan exact(const Task& task, const CostCurve& costs, unsigned width, doub
   return plan;
 }
 
-// Whether a plan is better than another by a factor, promises weighed in.
-inline bool beats(const Plan& a, const Plan& b, double worth) {
+// Whether plan a is better than b by the factor `worth`; refusing every known negative counts as kWorthPromise.
+inline bool beats(const TaughtPlan& a, const TaughtPlan& b, double worth) {
   if (a.complete != b.complete) worth = a.complete ? 1 / kWorthPromise : worth * kWorthPromise;
   return a.wfpr * worth < b.wfpr;
 }
 
-inline Plan best_of_width(const Task& task, const CostCurve& costs, unsigned width) {
-  Plan best = plain(task, costs, width, 0);
+inline TaughtPlan best_of_width(const TaughtTask& task, const CostCurve& costs, unsigned width) {
+  TaughtPlan best = plain(task, costs, width, 0);
   if (costs.count() == 0 || task.keys == 0) return best;
   const double lambda = costs.count() / task.keys, least = RibbonSizes(width, RibbonFit::quick).slots_per_key() - 1;
-  for (int p = 1; p <= 32; ++p) {  // just enough slack for completeness with p planes
+  for (int p = 1; p <= 32; ++p) {  // just enough slack to refuse every negative with p planes
     const double slack = lambda / (kSlackUsed * (std::exp2(p) - 1)) * (1 + 1e-9) - least;
-    const Plan plan = plain(task, costs, width, std::max(0.0, slack));
+    const TaughtPlan plan = plain(task, costs, width, std::max(0.0, slack));
     if (beats(plan, best, 1)) best = plan;
   }
-  // In steps of one shard's plane, or finer than anybody would notice.
+  // In steps of one plane in one shard, but at most 64 steps per plane.
   const auto steps =
       std::min<std::uint64_t>(64, RibbonSizes(width, RibbonFit::tight).shards(static_cast<std::uint64_t>(task.keys)));
   double worth = kWorthExactPlane;
   for (std::uint64_t i = 0; i <= 31 * steps; ++i) {
-    const Plan plan = exact(task, costs, width, static_cast<double>(i) / static_cast<double>(steps));
+    const TaughtPlan plan = exact(task, costs, width, static_cast<double>(i) / static_cast<double>(steps));
     if (plan.exact_slots < 0) break;
     if (beats(plan, best, worth)) best = plan, worth = 1;
   }
@@ -178,17 +183,16 @@ inline Plan best_of_width(const Task& task, const CostCurve& costs, unsigned wid
 
 }  // namespace detail
 
-inline Plan plan(const Task& task, const CostCurve& costs) {
-  Plan plan = detail::best_of_width(task, costs, task.width != 0 ? task.width : 64);
+inline TaughtPlan plan(const TaughtTask& task, const CostCurve& costs) {
+  TaughtPlan plan = detail::best_of_width(task, costs, task.width != 0 ? task.width : 64);
   if (task.width == 0) {
-    const Plan small = detail::best_of_width(task, costs, 128);
-    // A budget that is too small for all of them is too small for speed.
+    const TaughtPlan small = detail::best_of_width(task, costs, 128);
+    // If the budget is too small to refuse all negatives, space is worth more than speed.
     if (detail::beats(small, plan, plan.complete ? kWorthWidth : 1)) plan = small;
   }
-  // Nanoseconds of a busy core (Ice Lake, 2.8 GHz): elimination of a key; order, p tests and a try or two of a
-  // negative.
+  // Rough nanoseconds of one core: elimination of a key; sorting, p tests and a try or two of a negative.
   plan.build_ns = task.keys * (plan.width == 64 ? 70 : 160) + costs.count() * 120;
-  // The lo words and negatives of a group of shards, in vectors that grow by doubling, and the survivors of all.
+  // The keys and negatives of one group of shards, in vectors that grow by doubling, and the survivors of all shards.
   const double all = task.keys + costs.count(),
                part = all > 0 ? std::min(1.0, group_size(task.keys, costs.count()) / all) : 0;
   const double survivors = plan.exact ? detail::Mixed(plan.planes).mean([](double p) { return std::exp2(-p); }) : 0;

@@ -1,50 +1,52 @@
-// TaughtRibbon: a ribbon that refuses every known negative, in the space and at the speed of a plain one.
+// TaughtRibbon: a ribbon that refuses every known negative, in the space of a plain one.
 //
-//   keys ----------+--> shards --TaughtShard--> main planes ---------------------------> "no"
-//   negatives -----+                |               | yes
-//                                   | left over     v
-//                                   +----------> exact plane (only if planned) -------> "no" | "maybe"
+// A ribbon needs a few more slots than it has keys. The bits in the free slots are arbitrary, so the builder chooses
+// them such that known negatives get a wrong answer in some plane and are refused (detail/taught_shard.hpp says how).
+// If there are too many negatives for the free slots, an exact plane is added after the main planes: it has a slot for
+// every key and for every negative that the main planes accept. It is read only after they said "maybe", so a query of
+// a refused negative never reads it.
 //
-// Known negatives take the slots that a ribbon has to spare anyway (aware/taught_shard.hpp says how). If there are too
-// many of them for that, one plane of its own is added that has a slot for every key and for every negative which the
-// main planes accept; it is read only after they said yes, so a negative never pays for it. The planner
-// (theory/teach.hpp) chooses: planes, slack, width, which negatives to teach, and whether the exact plane is worth it.
+//   keys ----------+--> shards --TaughtShard--> main planes --- no ----> "no"
+//   negatives -----+                |               |
+//                                   | left over   maybe
+//                                   |               v
+//                                   +----------> exact plane (only if planned) ---> "no" | "maybe"
 //
-//   design    here
-//   p         planes of main_: mixed over the shards, as in Ribbon
-//   x         slack: RibbonPlanes::Place::slots less keys
+// The planner (taught_plan.hpp) chooses the planes, the free slots, the width, which negatives to teach, and whether
+// the exact plane is worth its second read.
+//
+//   planner   here
+//   p         planes of the main layout; some shards have one more, as in Ribbon
+//   x         slack: slots of a shard minus its keys
 //   lambda    negatives per key
 //
-// Promises   never denies a key. Refuses every known negative that is not a key when the plan says so, at the default
-//            budget for one negative per key with room to spare; otherwise refuses the costliest. Says in its report
-//            what is left over and what share of the cost that is.
-// Does not   treat a key that is also named as a negative as anything but a key; they are counted as contradictions.
-// Cost       build: one elimination a key; a negative is read once in each plane until one refuses it, and eliminated
-// in
-//            a plane only while that has free slots. Each group of shards holds its keys (16 bytes each) and negatives
-//            (24 bytes each); what the main planes accept is kept (24 bytes each) for the exact plane.
-//            query: the plain ribbon's; a key reads the exact plane too, if there is one.
-// Source     section 6a of our design notes; the limit is in theory/teach.hpp.
+// Promises   Never denies a key. Refuses every known negative that is not a key if the plan says so; at the default
+//            budget it does for one negative per key. Otherwise it refuses the costliest. The report says how many are
+//            left over and their share of the cost.
+// Does not   insert or erase keys after the build. A key that is also given as a negative is a key; the report counts
+//            it as a contradiction.
+// Cost       Build: one elimination per key. A negative is tested in each plane until one refuses it, and eliminated in
+//            a plane only while that has free slots. Query: as in Ribbon; a key also reads the exact plane, if any.
+//            Memory of a build: 16 bytes per key and 24 bytes per negative of one group of shards, and 24 bytes per
+//            negative that the main planes accept, for the exact plane.
+// Source     our own; docs/taught_ribbon.md tells it as a story, taught_plan.hpp has the limit.
 //
-// Streaming: negatives come from a NegativeSource (core/negatives.hpp). Its costs make the plan; then it is asked for
-// one range of digest.hi after the other. The build never holds more than a range of them and what the main planes have
-// left over for the exact plane: ranges are sized so that about ribbon::group_size() keys and negatives are expected in
-// one (2 GiB at most).
+// Streaming: negatives come from a NegativeSource (core/negatives.hpp). The plan is made from its costs; then it is
+// read one range of digest.hi after the other. A range is sized so that about ribbon::group_size() keys and negatives
+// fall into it.
 #pragma once
 
-#include <algorithm>
-#include <atomic>
-#include <mutex>
+#include <array>
+#include <cstdint>
 #include <span>
 #include <string>
-#include <vector>
+#include <utility>
 
-#include "naysay/ribbon/detail/taught_shard.hpp"
-#include "naysay/ribbon/detail/ribbon_planes.hpp"
-#include "naysay/ribbon/detail/ribbon_shard.hpp"
 #include "naysay/core/filter.hpp"
 #include "naysay/core/negatives.hpp"
-#include "naysay/core/detail/shards.hpp"
+#include "naysay/ribbon/detail/ribbon_query.hpp"
+#include "naysay/ribbon/detail/taught_ribbon_build.hpp"
+#include "naysay/ribbon/ribbon_sizes.hpp"
 #include "naysay/ribbon/taught_plan.hpp"
 
 namespace naysay {
@@ -63,15 +65,15 @@ class TaughtRibbon {
   };
 
   static constexpr Claims kClaims = {
-      .about = "refuses every known negative in the space and time of a plain ribbon; static",
+      .about = "refuses every known negative in the space of a plain ribbon; static",
       .uses_negatives = true,
       .streams_negatives = true,
       .exact_on_negatives = true,
-      .fixed_bits = 5312 + 384,  // a Ribbon's, and the header of the second planes
+      .fixed_bits = ribbon::detail::kTaughtFixedBits,
   };
 
   static double bits_per_key(double fpr) {
-    return RibbonSizes(64, RibbonFit::quick).bits_per_key(RibbonSizes::planes_for(fpr));
+    return ribbon::RibbonSizes(64, ribbon::RibbonFit::quick).bits_per_key(ribbon::RibbonSizes::planes_for(fpr));
   }
   static Params params_for(double fpr) { return {.bits_per_key = bits_per_key(fpr), .width = 64}; }
 
@@ -79,7 +81,7 @@ class TaughtRibbon {
     return w.source ? build(w, p, o, *w.source) : build(w, p, o, NegativeSource::of(w));
   }
 
-  // With negatives from elsewhere: w.negatives and w.costs are not looked at.
+  // The same with negatives from `negatives`; w.negatives and w.costs are not read.
   static Result<TaughtRibbon> build(const Workload& w, const Params& p, const BuildOptions& o,
                                     const NegativeSource& negatives) {
     if (p.width != 0 && p.width != 64 && p.width != 128)
@@ -87,57 +89,62 @@ class TaughtRibbon {
                                                "; it must be 64 or 128, or 0 for the planner's choice"};
     const CostCurve costs(negatives.costs);
     const auto plan = ribbon::plan({.keys = static_cast<double>(w.keys.size()),
-                                   .bits_per_key = p.bits_per_key,
-                                   .stranger_share = w.stranger_share,
-                                   .width = p.width},
-                                  costs);
+                                    .bits_per_key = p.bits_per_key,
+                                    .stranger_share = w.stranger_share,
+                                    .width = p.width},
+                                   costs);
     return plan.width == 64 ? build_as<64>(w, p, o, negatives, costs, plan)
                             : build_as<128>(w, p, o, negatives, costs, plan);
   }
 
   bool may_contain(Digest d) const noexcept {
-    if (exact_.is_absent()) return main_.may_contain(d);  // first: the answer of main_ is not worth a guess
-    return (main_.is_absent() || main_.may_contain(d)) && exact_.may_contain(d);
+    using ribbon::detail::may_contain;
+    // This branch comes first because it is predictable; the answer of the main planes is not.
+    if (planes_.exact.is_absent()) return may_contain(planes_.main, d);
+    return (planes_.main.is_absent() || may_contain(planes_.main, d)) && may_contain(planes_.exact, d);
   }
   void may_contain(std::span<const Digest> keys, std::uint8_t* out) const noexcept {
-    if (main_.is_absent()) return exact_.may_contain(keys, out);
-    main_.may_contain(keys, out);
-    if (!exact_.is_absent()) ask_again(keys, out);
+    using ribbon::detail::may_contain;
+    if (planes_.main.is_absent()) return may_contain(planes_.exact, keys, out);
+    may_contain(planes_.main, keys, out);
+    if (!planes_.exact.is_absent()) query_exact(keys, out);
   }
 
-  double expected_fpr() const noexcept { return main_.expected_fpr() * exact_.expected_fpr(); }
+  double expected_fpr() const noexcept { return planes_.expected_fpr(); }
   std::uint64_t size_bits() const noexcept { return bits_of_fields(*this); }
 
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
-    visit("main", self.main_);
-    visit("exact", self.exact_);
+    ribbon::detail::TaughtPlanes::fields(self.planes_, visit);
   }
   Result<Ok> validate() const {
-    if (main_.is_absent() && exact_.is_absent())
+    if (planes_.main.is_absent() && planes_.exact.is_absent())
       return Error{Errc::corrupt, "taught-ribbon: it has no shards; there must be at least one"};
-    if (auto ok = main_.validate("taught-ribbon"); !ok) return ok;
-    return exact_.validate("taught-ribbon");
+    NAYSAY_CHECK(planes_.main.validate("taught-ribbon"));
+    return planes_.exact.validate("taught-ribbon");
   }
 
  private:
   template <unsigned width>
-  class Builder;
-  template <unsigned width>
   static Result<TaughtRibbon> build_as(const Workload& w, const Params& p, const BuildOptions& o,
-                                       const NegativeSource& negatives, const CostCurve& costs, const ribbon::Plan& plan) {
-    return Builder<width>(w, p, o, negatives, costs, plan).build();
+                                       const NegativeSource& negatives, const CostCurve& costs,
+                                       const ribbon::TaughtPlan& plan) {
+    TaughtRibbon f;
+    NAYSAY_TRY(f.planes_,
+               ribbon::detail::TaughtRibbonBuilder<width>(w, p.bits_per_key, o, negatives, costs, plan).build());
+    return f;
   }
 
-  // Of those that the main planes accept, gathered so that their windows are fetched together.
-  void ask_again(std::span<const Digest> keys, std::uint8_t* out) const noexcept {
+  // Queries the exact plane for the keys that the main planes accept, gathered so that their windows are fetched
+  // together.
+  void query_exact(std::span<const Digest> keys, std::uint8_t* out) const noexcept {
     constexpr std::size_t kSome = 256;
     std::array<Digest, kSome> some;
     std::array<std::size_t, kSome> where;
     std::array<std::uint8_t, kSome> answer;
     std::size_t count = 0;
-    const auto ask = [&] {
-      exact_.may_contain(std::span(some).first(count), answer.data());
+    const auto query = [&] {
+      ribbon::detail::may_contain(planes_.exact, std::span(some).first(count), answer.data());
       for (std::size_t i = 0; i < count; ++i) out[where[i]] = answer[i];
       count = 0;
     };
@@ -145,306 +152,14 @@ class TaughtRibbon {
       if (!out[i]) continue;
       some[count] = keys[i];
       where[count++] = i;
-      if (count == kSome) ask();
+      if (count == kSome) query();
     }
-    ask();
+    query();
   }
 
-  RibbonPlanes main_;
-  RibbonPlanes exact_;
+  ribbon::detail::TaughtPlanes planes_;
 };
 
 static_assert(TunableFilter<TaughtRibbon> && BatchFilter<TaughtRibbon>);
-
-// What build() holds while it runs.
-template <unsigned width>
-class TaughtRibbon::Builder {
- public:
-  Builder(const Workload& w, const Params& p, const BuildOptions& o, const NegativeSource& negatives,
-          const CostCurve& costs, const ribbon::Plan& plan)
-      : w_(w),
-        o_(o),
-        negatives_(negatives),
-        costs_(costs),
-        plan_(plan),
-        params_(p),
-        keys_(static_cast<double>(w.keys.size())) {}
-
-  Result<TaughtRibbon> build() {
-    const bool has_main = !plan_.exact || plan_.planes > 0;
-    const double equations = 1 + plan_.exact_slots;  // of the exact plane, for each key
-    if (has_main) {
-      shards_ = sizes_.shards(w_.keys.size());
-      parts_ = plan_.exact ? static_cast<std::uint64_t>(std::max(1.0, std::round(equations))) : 1;
-    } else {
-      shards_ = sizes_.shards(static_cast<std::uint64_t>(keys_ * equations));
-    }
-    counts_ = shard_counts(w_.keys, shards_);
-    left_.resize(shards_);
-    if (has_main)
-      if (auto ok = place_main(); !ok) return std::move(ok).error();
-    if (auto ok = teach_main(); !ok) return std::move(ok).error();
-    if (plan_.exact) {
-      if (auto ok = place_exact(); !ok) return std::move(ok).error();
-      solve_exact();
-    }
-    if (failed_ != 0)
-      return Error{Errc::build_failed, "taught-ribbon: " + std::to_string(failed_) +
-                                           " shards have no solution; are the digests well mixed?"};
-    report();
-    return std::move(f_);
-  }
-
- private:
-  static constexpr unsigned kPatience =
-      16;  // seeds for a shard that should be complete; 8 left one of 50 incomplete at a load of 0.83
-
-  double budget() const noexcept { return params_.bits_per_key * keys_; }
-  std::uint32_t first_seed(std::uint64_t shard) const noexcept {
-    return static_cast<std::uint32_t>(mix64(o_.seed ^ shard) % kRibbonSeeds);
-  }
-  static std::uint32_t capped(double slots) noexcept {
-    return static_cast<std::uint32_t>(std::min(slots, double{RibbonPlanes::kMaxSlots - 64}));
-  }
-  Error out_of_budget() const {
-    return {Errc::out_of_budget, "taught-ribbon: " + to_text(params_.bits_per_key) +
-                                     " bits per key buy no plane; give at least " + to_text(sizes_.bits_per_key(1))};
-  }
-
-  static Error unhashed() {
-    return {Errc::build_failed, "taught-ribbon: the shards differ too much in size; are the digests well mixed?"};
-  }
-
-  Result<Ok> place_main() {
-    std::vector<std::uint32_t> sizes(shards_);
-    for (std::uint64_t s = 0; s < shards_; ++s) {
-      const auto slack = std::ceil(plan_.slack * static_cast<double>(counts_[s]));
-      sizes[s] = capped(static_cast<double>(sizes_.slots(counts_[s])) + slack);
-    }
-    auto mix = RibbonPlanes::fit(sizes, budget(), double{kClaims.fixed_bits}, plan_.planes);
-    if (plan_.exact) {
-      mix.planes = static_cast<unsigned>(plan_.planes);
-      mix.rich = static_cast<std::uint64_t>((plan_.planes - mix.planes) * static_cast<double>(shards_) + 1e-6);
-    }
-    if (mix == RibbonPlanes::Mix{}) return out_of_budget();
-    if (!RibbonPlanes::fits(sizes)) return unhashed();
-    f_.main_ = RibbonPlanes(width, mix, sizes);
-    return Ok{};
-  }
-
-  // Group by group: its negatives are read, its keys gathered, its shards taught.
-  Result<Ok> teach_main() {
-    const double group =
-        std::min(1.0, ribbon::group_size(keys_, costs_.count()) / std::max(1.0, keys_ + costs_.count()));
-    const auto step = static_cast<std::uint64_t>(group * static_cast<double>(shards_));
-    ShardsDone done(o_, "taught-ribbon: teaching shards", shards_);
-    std::vector<std::uint8_t> seeds(shards_);
-    GatheredShards<Digest> keys;
-    for (std::uint64_t first = 0, last; first < shards_; first = last) {
-      last = std::min(shards_, first + std::max<std::uint64_t>(step, 1));
-      const auto expected = static_cast<std::size_t>(1.05 * costs_.count() / static_cast<double>(shards_));
-      for (std::uint64_t s = first; s < last; ++s) left_[s].reserve(expected);
-      auto ok = for_each_negative(first, last, [&](Digest d, float cost) {
-        const auto [s, key] = SplitBoth{}(d, shards_);
-        if (s - first < last - first) left_[s].push_back({key, cost});
-      });
-      if (!ok) return ok;
-      keys.gather(w_.keys, counts_, first, last, SplitBoth{});
-      parallel_for(last - first, o_.threads, [&](std::uint64_t i) {
-        seeds[first + i] = teach_shard(first + i, keys[first + i]);
-        done.one_more();
-      });
-    }
-    if (!f_.main_.is_absent())
-      for (std::uint64_t s = 0; s < shards_; ++s) f_.main_.set_seed(s, seeds[s]);
-    return Ok{};
-  }
-
-  template <class Body>
-  Result<Ok> for_each_negative(std::uint64_t first, std::uint64_t last, Body body) {
-    // The smallest hi whose shard is s.
-    const auto begin = [&](std::uint64_t s) {
-      const auto shifted = static_cast<Uint128>(s) << 64;
-      return (shifted + shards_ - 1) / shards_;
-    };
-    return negatives_.read(static_cast<std::uint64_t>(begin(first)), static_cast<std::uint64_t>(begin(last) - 1),
-                           [&](std::span<const Digest> some, std::span<const float> costs) {
-                             for (std::size_t i = 0; i < some.size(); ++i)
-                               body(some[i], costs.empty() ? 1.0f : costs[i]);
-                           });
-  }
-
-  // Teaches left_[s] to the shard and keeps of it, costliest first, what the shard still accepts. Returns the seed.
-  std::uint8_t teach_shard(std::uint64_t s, std::span<const Digest> keys) {
-    auto& left = left_[s];
-    if (!left.empty()) {
-      const KeySet set(keys);
-      contradictions_ += std::erase_if(left, [&](const KnownNegative& x) { return set.contains(x.key.lo); });
-      sort(left);
-    }
-    if (f_.main_.is_absent()) return 0;
-    TaughtShard<width> shard(f_.main_.place(s));
-    if (!shard.build(keys, left, first_seed(s), plan_.complete && !plan_.exact ? kPatience : 1)) {
-      ++failed_;
-      return 0;
-    }
-    retried_ += shard.tries() - 1;
-    f_.main_.put(s, shard.blocks());
-    std::vector<KnownNegative> kept;
-    kept.reserve(shard.left().size());
-    for (std::uint32_t i : shard.left()) kept.push_back(left[i]);
-    left.swap(kept);
-    return static_cast<std::uint8_t>(shard.seed());
-  }
-  static bool costlier(const KnownNegative& a, const KnownNegative& b) noexcept { return a.cost > b.cost; }
-
-  // Costliest first, and then by lo, so that it does not matter in which order they came.
-  static void sort(std::vector<KnownNegative>& left) {
-    const auto before = [](const KnownNegative& a, const KnownNegative& b) {
-      return a.cost != b.cost ? a.cost > b.cost : a.key.lo < b.key.lo;
-    };
-    const bool same = std::all_of(left.begin(), left.end(), [&](const auto& x) { return x.cost == left[0].cost; });
-    if (!same || left.size() < 2) return std::sort(left.begin(), left.end(), before);
-    // Hashes spread evenly: one pass puts each next to its place.
-    const auto shift = static_cast<unsigned>(std::countl_zero(left.size() - 1));
-    std::vector<std::uint32_t> begin((std::size_t{1} << (64 - shift)) + 1, 0);
-    for (const KnownNegative& x : left) ++begin[(x.key.lo >> shift) + 1];
-    for (std::size_t i = 1; i < begin.size(); ++i) begin[i] += begin[i - 1];
-    std::vector<KnownNegative> sorted(left.size());
-    for (const KnownNegative& x : left) {
-      std::size_t to = begin[x.key.lo >> shift]++;
-      for (; to > 0 && (sorted[to - 1].key.lo >> shift) == (x.key.lo >> shift) && before(x, sorted[to - 1]); --to)
-        sorted[to] = sorted[to - 1];
-      sorted[to] = x;
-    }
-    left.swap(sorted);
-  }
-
-  // Sizes the exact plane for all that is left, or for the costliest of it that fit.
-  Result<Ok> place_exact() {
-    part_counts_ = shard_counts(w_.keys, shards_ * parts_);
-    const double room =
-        budget() - static_cast<double>(f_.size_bits() + RibbonPlanes::table_bits(part_counts_.size()) + 64);
-    chosen_.resize(shards_);
-    std::uint64_t all = 0;
-    for (const auto& left : left_) all += left.size();
-    double wanted = static_cast<double>(all);
-    for (;;) {
-      choose(static_cast<std::uint64_t>(wanted));
-      const auto sizes = exact_sizes();
-      double slots = 0;
-      for (std::uint32_t size : sizes) slots += size;
-      if (slots <= room) {
-        if (!RibbonPlanes::fits(sizes)) return unhashed();
-        f_.exact_ = RibbonPlanes(width, {1, 0}, sizes);
-        return Ok{};
-      }
-      if (wanted < 1) return out_of_budget();
-      wanted = std::max(0.0, wanted - std::max(1.0, (slots - room) / sizes_.slots_per_key()));
-    }
-  }
-
-  // chosen_[s]: how many of left_[s], which is sorted, belong to the `count` costliest of all. At the same cost every
-  // shard gives the same share, rounded down.
-  void choose(std::uint64_t count) {
-    std::vector<float> costs;
-    for (const auto& left : left_)
-      for (const KnownNegative& x : left) costs.push_back(x.cost);
-    for (std::uint64_t s = 0; s < shards_; ++s) chosen_[s] = count == 0 ? 0 : left_[s].size();
-    if (count == 0 || count >= costs.size()) return;
-    const auto nth = costs.begin() + static_cast<std::ptrdiff_t>(count);
-    std::nth_element(costs.begin(), nth, costs.end(), std::greater<>());
-    const float least = *nth;
-    std::uint64_t above = 0, same = 0;
-    for (float cost : costs) above += cost > least, same += cost == least;
-    const double share = static_cast<double>(count - above) / static_cast<double>(same);
-    for (std::uint64_t s = 0; s < shards_; ++s) {
-      const auto [from, to] = std::equal_range(left_[s].begin(), left_[s].end(), KnownNegative{{}, least}, costlier);
-      chosen_[s] = static_cast<std::uint64_t>(from - left_[s].begin()) +
-                   static_cast<std::uint64_t>(share * static_cast<double>(to - from));
-    }
-  }
-  // Of its shard: shard * parts_ + part_of() is where SplitBoth into shards_ * parts_ puts it.
-  std::uint64_t part_of(const KnownNegative& x) const noexcept { return fast_range(x.key.hi, parts_); }
-  std::vector<std::uint32_t> exact_sizes() const {
-    std::vector<std::uint64_t> equations(part_counts_);
-    for (std::uint64_t s = 0; s < shards_; ++s)
-      for (std::uint64_t i = 0; i < chosen_[s]; ++i) ++equations[s * parts_ + part_of(left_[s][i])];
-    std::vector<std::uint32_t> sizes(equations.size());
-    for (std::uint64_t i = 0; i < sizes.size(); ++i) sizes[i] = capped(static_cast<double>(sizes_.slots(equations[i])));
-    return sizes;
-  }
-
-  void solve_exact() {
-    std::vector<std::uint8_t> seeds(part_counts_.size());
-    std::vector<std::vector<KnownNegative>> still(part_counts_.size());
-    ShardsDone done(o_, "taught-ribbon: solving the exact plane", part_counts_.size());
-    for_each_shard(
-        w_.keys, part_counts_, o_.threads,
-        [&](std::uint64_t i, std::span<const Digest> keys) {
-          const std::uint64_t s = i / parts_, part = i % parts_;
-          const auto inside = [&](const KnownNegative& x) { return Digest{x.key.lo, x.key.hi * parts_}; };
-          std::vector<Digest> others;
-          for (std::uint64_t j = 0; j < chosen_[s]; ++j)
-            if (part_of(left_[s][j]) == part) others.push_back(inside(left_[s][j]));
-          RibbonShard<width> shard(f_.exact_.place(i));
-          while (!shard.build(keys, others, first_seed(~i))) {
-            retried_ += shard.tries();
-            if (others.empty()) return void(++failed_);
-            others.resize(others.size() - divide_up(others.size(), 4));  // no seed of all: without the cheapest, then
-          }
-          retried_ += shard.tries() - 1;
-          f_.exact_.put(i, shard.blocks());
-          seeds[i] = static_cast<std::uint8_t>(shard.seed());
-          for (const KnownNegative& x : left_[s])
-            if (part_of(x) == part && shard.accepts(inside(x))) still[i].push_back(x);
-          done.one_more();
-        },
-        SplitBoth{});
-    for (std::uint64_t i = 0; i < seeds.size(); ++i) f_.exact_.set_seed(i, seeds[i]);
-    left_ = std::move(still);
-  }
-
-  void report() const {
-    double left = 0, cost = 0;
-    for (const auto& shard : left_)
-      for (const KnownNegative& x : shard) left += 1, cost += x.cost;
-    const auto contradictions = static_cast<double>(contradictions_);
-    const double known = costs_.count() - contradictions;
-    o_.say("width", width);
-    o_.say("shards", static_cast<double>(shards_));
-    o_.say("shards retried", static_cast<double>(retried_));
-    o_.say("planes", f_.main_.is_absent() ? 0 : f_.main_.mean_planes());
-    o_.say("exact plane", plan_.exact);
-    o_.say("known negatives", known);
-    o_.say("known negatives refused", known - left);
-    o_.say("left over", left);
-    o_.say("left over cost share", costs_.weight() > 0 ? cost / costs_.weight() : 0);
-    o_.say("contradictions", contradictions);
-    o_.say("planned known cost share", plan_.known);
-    o_.say("planned stranger fpr", plan_.stranger_fpr);
-    o_.say("planned wfpr", plan_.wfpr);
-    o_.say("planned build seconds", plan_.build_ns / 1e9);
-    o_.say("planned build bytes", plan_.build_bytes);
-    const double limit = keys_ * ribbon::limit_bits_per_key(keys_, known, f_.expected_fpr());
-    o_.say("space over the limit", limit > 0 ? static_cast<double>(f_.size_bits()) / limit : 0);
-  }
-
-  const Workload& w_;
-  const BuildOptions& o_;
-  const NegativeSource& negatives_;
-  const CostCurve& costs_;
-  const ribbon::Plan plan_;
-  const RibbonSizes sizes_ = plan_.sizes();
-  const Params params_;
-  const double keys_;
-
-  TaughtRibbon f_;
-  std::uint64_t shards_ = 1, parts_ = 1;             // the exact plane has parts_ shards for each of the main planes'
-  std::vector<std::uint64_t> counts_, part_counts_;  // keys
-  std::vector<std::vector<KnownNegative>> left_;     // by shard: what is not refused yet
-  std::vector<std::uint64_t> chosen_;                // of them, for the exact plane
-  std::atomic<std::uint64_t> retried_{0}, failed_{0}, contradictions_{0};
-};
 
 }  // namespace naysay

@@ -4,13 +4,13 @@
 //   row 1           1 . 1 1                its start is free: it becomes row 1
 //   b               1 1 . 1                starts at 1 too: row 1 is added, the sum starts further right ...
 //   b + row 1         1 1 .                ... and becomes row 2
-//   free slots    0     3 4 ...            rows without an equation: any bit will do there
+//   free slots    0     3 4 ...            rows without an equation: they may hold any bit
 //
-// Adding equations (Gaussian elimination on the fly) leaves at most one row per slot, so the slots follow from the
-// last to the first, each from the w - 1 behind it. The right-hand side is one bit for each plane; one elimination
+// Adding equations (Gaussian elimination on the fly) leaves at most one row per slot, so the slots are computed from
+// the last to the first, each from the w - 1 after it. The right-hand side is one bit for each plane; one elimination
 // serves all planes. The order of the equations changes the rows, but neither which slots are free nor the solution.
 //
-// The solution is written interleaved, 64 slots of each plane side by side:
+// The solution is written interleaved, 64 slots of each plane next to each other:
 //
 //   block 0: plane 0, slots 0..63 | plane 1, slots 0..63 | ...    block 1: plane 0, slots 64..127 | ...
 //
@@ -21,10 +21,10 @@
 //   c(x)      Equation::coefficients
 //   b(x)      Equation::bits, bit j for plane j
 //
-// Promises   after add() says placed or implied, every solution written satisfies that equation in every plane that
-//            was asked about; the same equations and free bits give the same words with every instruction set.
-// Cost       about 10 row additions an equation for w = 64, 26 for w = 128 (in a band that is nearly full); several
-//            equations are under way at once, because each is a chain of dependent reads.
+// Promises   After add() returns placed or implied, every solution written satisfies that equation in every plane of
+//            its mask. The same equations and free bits give the same words with every instruction set.
+// Cost       A chain of dependent row additions per equation, longer as the band fills; several equations are processed
+//            together, so that their reads overlap.
 // Source     Dillinger, Walzer: Ribbon filter: practically smaller than Bloom and Xor, 2021, sections 2 and 3.
 #pragma once
 
@@ -41,7 +41,7 @@
 #include <immintrin.h>
 #endif
 
-namespace naysay {
+namespace naysay::ribbon::detail {
 
 template <unsigned w>
 struct Coefficients {
@@ -95,13 +95,13 @@ template <unsigned w>
 class Band {
  public:
   enum class Fate : std::uint8_t {
-    placed,   // it took a free slot
+    placed,   // it was stored in a free slot
     implied,  // it is a sum of earlier equations, and their bits agree
     refused,  // it is a sum of earlier equations, and their bits do not agree; nothing has changed
   };
   struct Added {
     Fate fate;
-    std::uint32_t slot;  // that was taken, if placed
+    std::uint32_t slot;  // where it is stored, if placed
   };
 
   // Forgets everything. Requires slots >= w.
@@ -118,7 +118,7 @@ class Band {
     return count;
   }
 
-  // Planes outside `planes` (a mask) are not looked at when bits are compared.
+  // Only the planes in `planes` (a mask) are compared.
   Added add(Equation<w> e, std::uint32_t planes) noexcept {
     while (true) {
       if (is_free(e.start)) {
@@ -130,7 +130,7 @@ class Band {
     }
   }
 
-  // Adds equation(0) .. equation(count - 1). False as soon as one is refused; some others may be in by then.
+  // Adds equation(0) .. equation(count - 1). False as soon as one is refused; some of the others are added by then.
   template <class Make>
   bool add_all(std::uint32_t count, std::uint32_t planes, const Make& equation) noexcept {
 #if NAYSAY_X86
@@ -139,13 +139,13 @@ class Band {
     return add_all_body(count, planes, equation);
   }
 
-  // What a free slot will be: bit j for plane j.
+  // The value of a free slot: bit j for plane j.
   void set_free(std::uint32_t slot, std::uint32_t bits) noexcept {
     assert(is_free(slot));
     bits_[slot] = bits;
   }
-  // Makes a slot that add() took free again, as if that equation had not come. Requires that it was the last one
-  // placed, or that all placed after it are taken back too.
+  // Frees a slot that add() used, as if its equation had not been added. Requires that it was the last one placed, or
+  // that all placed after it are taken back too.
   void take_back(std::uint32_t slot, std::uint32_t bits) noexcept {
     rows_[slot] = {};
     bits_[slot] = bits;
@@ -153,8 +153,8 @@ class Band {
   std::uint32_t bits(std::uint32_t slot) const noexcept { return bits_[slot]; }
 
   // Writes planes first .. first + count - 1 of the solution into blocks of `stride` words. Slot 0 is bit `phase`
-  // (less than 64) of the first block; bits before it and behind the last slot are written as 0.
-  // Requires words_for_bits(phase + slots()) * stride words at out, of which plane j takes the word j - first.
+  // (less than 64) of the first block; bits before it and after the last slot are written as 0.
+  // Requires words_for_bits(phase + slots()) * stride words at out, of which plane j uses the word j - first.
   void solve(unsigned first, unsigned count, unsigned phase, unsigned stride, std::uint64_t* out) const noexcept {
     for (unsigned done = 0; done < count;) {
       [[maybe_unused]] const unsigned left = count - done;
@@ -179,10 +179,10 @@ class Band {
   }
 
  private:
-  // Equations under way at once. More of them run out of registers.
+  // Equations processed together. With more of them the compiler runs out of registers.
   static constexpr unsigned kLanes = w == 64 ? 4 : 3;
 
-  // Adds the row at its start, which is taken. False if nothing is left.
+  // Adds the row at its start, which is not free. False if nothing is left.
   [[gnu::always_inline]] bool reduce(Equation<w>& e) const noexcept {
     e.coefficients.add(rows_[e.start]);
     e.bits ^= bits_[e.start];
@@ -208,7 +208,7 @@ class Band {
           } else if ((e.bits & planes) != 0) {
             return false;
           }
-          if (next == count) {  // this lane is done; the others finish one by one
+          if (next == count) {  // no more equations for this lane; the others finish one by one
             for (unsigned other = 0; other < kLanes; ++other)
               if (other != l && add(lane[other], planes).fate == Fate::refused) return false;
             return true;
@@ -224,7 +224,7 @@ class Band {
 
   static bool parity(std::uint64_t x) noexcept { return __builtin_parityll(x); }
 
-  // `lanes` planes at once, each w bits wide: the slots behind the one that is being found.
+  // `lanes` planes together; the window of each holds the w slots after the one that is computed.
   template <unsigned lanes>
   [[gnu::always_inline]] void solve_body(unsigned first, unsigned phase, unsigned stride,
                                          std::uint64_t* out) const noexcept {
@@ -262,10 +262,10 @@ class Band {
   NAYSAY_TARGET(NAYSAY_AVX512)
   void solve_avx512(unsigned first, unsigned count, unsigned phase, unsigned stride,
                     std::uint64_t* out) const noexcept {
-    constexpr __mmask8 kAll = 0xff;  // GCC 12 takes the forms without a mask for a read of an uninitialised vector
+    constexpr __mmask8 kAll = 0xff;  // GCC 12 warns that the forms without a mask read an uninitialised vector
     const __mmask8 lanes = static_cast<__mmask8>(low_mask(count));
     const __m512i one = _mm512_set1_epi64(1);
-    __m512i near = _mm512_setzero_si512(), far = near;  // slots i .. i + 63, and the 64 behind them
+    __m512i near = _mm512_setzero_si512(), far = near;  // slots i .. i + 63, and the 64 after them
     for (std::uint32_t i = slots(); i-- > 0;) {
       if constexpr (w == 128)
         far = _mm512_or_si512(_mm512_maskz_slli_epi64(kAll, far, 1), _mm512_maskz_srli_epi64(kAll, near, 63));
@@ -290,4 +290,4 @@ class Band {
   std::vector<std::uint32_t> bits_;
 };
 
-}  // namespace naysay
+}  // namespace naysay::ribbon::detail

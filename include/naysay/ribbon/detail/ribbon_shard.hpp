@@ -1,36 +1,37 @@
-// RibbonShard: solves one shard of a ribbon, in memory of its own that fits a cache.
+// RibbonShard: solves one shard of a ribbon, in its own memory, which fits a cache.
 //
-//   keys --band(seed)--> rows --solve(planes)--> blocks --RibbonPlanes::put--> the filter
+//   keys --band(seed)--> rows --solve(planes)--> blocks --RibbonLayout::put--> the filter
 //             |
 //             +-- the equations of two keys contradict each other: next seed
 //
-// A key is what SplitBoth leaves of a digest.
+// A key is what SplitBoth (core/detail/shards.hpp) leaves of a digest.
 //
-// Promises   after build() every key is accepted (each was asked again); the same keys, place and first seed give the
-//            same blocks.
-// Cost       24 bytes a slot for w = 128, 16 for w = 64, one shard at a time on each thread.
+// Promises   After build() every key is accepted: each is queried before a seed is kept. The same keys, place and first
+//            seed give the same blocks.
+// Cost       20 bytes per slot for w = 128, 12 for w = 64, and the blocks; one shard at a time on each thread.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "naysay/ribbon/detail/ribbon_planes.hpp"
 #include "naysay/ribbon/detail/band.hpp"
+#include "naysay/ribbon/detail/ribbon_layout.hpp"
+#include "naysay/ribbon/detail/ribbon_query.hpp"
 
-namespace naysay {
+namespace naysay::ribbon::detail {
 
-inline constexpr unsigned kRibbonSeeds = 256;  // what the table of RibbonPlanes can name
+inline constexpr unsigned kRibbonSeeds = 256;  // the table of RibbonLayout has 8 bits for a seed
 
 template <unsigned w>
 class RibbonShard {
  public:
-  explicit RibbonShard(const RibbonPlanes::Place& place)
+  explicit RibbonShard(const RibbonLayout::Place& place)
       : at_{place.slot % 64, place.slots, 0, place.planes, 0},
         blocks_(words_for_bits(at_.slot + at_.slots + 1) * place.planes) {}
 
-  // Tries seeds from `first` on, around the clock, until one works. False if none does. What is in `others` (and not in
-  // keys) is refused by plane 0; it needs as many slots as a key does.
+  // Tries the seeds first, first + 1, ... modulo kRibbonSeeds until one works. False if none does. Plane 0 refuses the
+  // digests in `others` (which must not be keys); each of them needs a slot, as a key does.
   bool build(std::span<const Digest> keys, std::span<const Digest> others, std::uint32_t first) {
     for (tries_ = 1; tries_ <= kRibbonSeeds; ++tries_)
       if (band(keys, others, (first + tries_ - 1) % kRibbonSeeds)) {
@@ -40,8 +41,8 @@ class RibbonShard {
     return false;
   }
 
-  // Eliminates the equations of the keys, and the opposite ones of the others. False if some contradict each other
-  // under this seed.
+  // Eliminates the equations of the keys, and for the others the equations with negated bits. False if some contradict
+  // each other under this seed.
   bool band(std::span<const Digest> keys, std::span<const Digest> others, std::uint32_t seed) {
     at_.seed = seed;
     band_.reset(at_.slots);
@@ -54,7 +55,7 @@ class RibbonShard {
               return e;
             }))
       return false;
-    // Random bits in the free slots: with zeros, a window that is mostly free would accept too many strangers.
+    // Random bits in the free slots: with zeros, a window with many free slots would accept too many strangers.
     for (std::uint32_t i = 0; i < at_.slots; ++i)
       if (band_.is_free(i)) band_.set_free(i, free_bits(i));
     return true;
@@ -66,9 +67,7 @@ class RibbonShard {
     band_.solve(first, count, static_cast<unsigned>(at_.slot), at_.planes, blocks_.data() + first);
   }
 
-  bool accepts(Digest key) const noexcept {
-    return ribbon::detail::test<w>(RibbonPlanes::probe_at<w>(blocks_.data(), at_, key));
-  }
+  bool accepts(Digest key) const noexcept { return test<w>(probe_at<w>(blocks_.data(), at_, key)); }
   bool accepts_all(std::span<const Digest> keys) const noexcept {
     bool all = true;
     for (Digest key : keys) all &= accepts(key);
@@ -80,7 +79,7 @@ class RibbonShard {
     for (Digest other : others) any |= accepts(other);
     return !any;
   }
-  // Whether one plane accepts a key: what accepts() asks of all planes, for those who fill them one by one.
+  // Whether one plane accepts a key, for builders that fill the planes one by one; accepts() tests all of them.
   bool accepts_in(unsigned plane, const Equation<w>& e) const noexcept {
     const std::uint64_t slot = at_.slot + e.start;
     const auto mask = e.coefficients.shifted(slot % 64);
@@ -100,10 +99,10 @@ class RibbonShard {
   }
 
  private:
-  RibbonPlanes::Place at_;             // inside blocks_
-  std::vector<std::uint64_t> blocks_;  // and, as in RibbonPlanes, the block of the slot behind the last
+  RibbonLayout::Place at_;             // inside blocks_
+  std::vector<std::uint64_t> blocks_;  // and, as in RibbonLayout, the block of the slot after the last
   Band<w> band_;
   unsigned tries_ = 0;
 };
 
-}  // namespace naysay
+}  // namespace naysay::ribbon::detail

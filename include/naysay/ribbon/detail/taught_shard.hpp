@@ -2,25 +2,26 @@
 //
 //   keys --band--> rows, a few slots free
 //
-//   plane 0   negatives, costliest first: "your bit, negated" is one more equation for a free slot     solve, ask
-//             taken: refused for certain        not taken: refused with chance 1/2
-//   plane 1   the same with those that plane 0 accepts, in a fresh copy of the free slots              solve, ask
+//   plane 0   negatives, costliest first: "your bit, negated" is one more equation for a free slot     solve, query
+//             it finds a slot: refused for certain     it finds none: refused with probability 1/2
+//   plane 1   the same with the negatives that plane 0 accepts; all slots are free again               solve, query
 //   ...
-//   plane p   what is accepted by all planes is left over: another seed, or the caller's matter
+//   the end   negatives that all planes accept are left over: try another seed, or leave them to the caller
 //
 // With x free slots a plane refuses x negatives for certain and half of the others, so p planes refuse the
-// x * (2^p - 1) costliest, and all of them if there are no more.
+// x * (2^p - 1) costliest negatives, or all of them if there are no more.
 //
-//   paper     here (the planner's symbols, theory/teach.hpp)
+//   planner   here (taught_plan.hpp)
 //   x         rows().free_slots() after band()
-//   m_j       survivors before plane j
+//   m_j       left_.size() before plane j
 //
-// Promises   accepts every key; the same keys, negatives and first seed give the same blocks. Every key and every
-//            negative is asked again by the query itself before a seed is taken.
-// Does not   refuse a negative that is a key: it is left over, like all that found no slot.
+// Promises   Accepts every key. The same keys, negatives and first seed give the same blocks. Every key and every
+//            negative is queried before a seed is kept.
+// Does not   refuse a negative that is a key: it is left over, as negatives without a slot are.
+// Cost       One elimination per key and per negative that finds a slot; one test per negative and plane.
+// Source     our own; docs/taught_ribbon.md tells it as a story.
 #pragma once
 
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <span>
@@ -28,45 +29,21 @@
 
 #include "naysay/ribbon/detail/ribbon_shard.hpp"
 
-namespace naysay {
+namespace naysay::ribbon::detail {
 
 struct KnownNegative {
   Digest key;  // what SplitBoth leaves of it
   float cost;
 };
 
-// The keys of a shard, to find the negatives that are keys.
-class KeySet {
- public:
-  explicit KeySet(std::span<const Digest> keys)
-      : cells_(std::bit_ceil(2 * keys.size() + 1)), shift_(static_cast<unsigned>(std::countl_zero(cells_.size()) + 1)) {
-    for (const Digest& d : keys) {
-      if (d.lo == 0) has_zero_ = true;
-      if (d.lo != 0) cells_[find(d.lo)] = d.lo;
-    }
-  }
-  bool contains(std::uint64_t key) const noexcept { return key == 0 ? has_zero_ : cells_[find(key)] == key; }
-
- private:
-  // Its cell, or the empty one where it would be.
-  std::size_t find(std::uint64_t key) const noexcept {
-    std::size_t i = shift_ < 64 ? key >> shift_ : 0;
-    while (cells_[i] != 0 && cells_[i] != key) i = (i + 1) & (cells_.size() - 1);
-    return i;
-  }
-
-  std::vector<std::uint64_t> cells_;  // 0: empty
-  unsigned shift_;
-  bool has_zero_ = false;
-};
-
 template <unsigned w>
 class TaughtShard {
  public:
-  explicit TaughtShard(const RibbonPlanes::Place& place) : shard_(place) {}
+  explicit TaughtShard(const RibbonLayout::Place& place) : shard_(place) {}
 
-  // Requires negatives in the order of their importance. Tries seeds until none is left over, `patience` seeds with a
-  // solution at most, and keeps the one that leaves the smallest cost. False if no seed has a solution for the keys.
+  // Requires negatives in the order of their importance. Tries seeds until no negative is left over, but at most
+  // `patience` seeds that have a solution, and keeps the seed that leaves the smallest cost. False if no seed has a
+  // solution for the keys.
   bool build(std::span<const Digest> keys, std::span<const KnownNegative> negatives, std::uint32_t first,
              unsigned patience) {
     std::vector<std::uint64_t> best;
@@ -100,7 +77,7 @@ class TaughtShard {
   std::span<const std::uint32_t> left() const noexcept { return left_; }
 
  private:
-  // Fills all planes. False if more survive a plane than chance allows.
+  // Fills all planes. False if more negatives survive a plane than chance allows.
   bool teach(std::span<const KnownNegative> negatives) {
     left_.resize(negatives.size());
     equations_.resize(negatives.size());
@@ -124,11 +101,12 @@ class TaughtShard {
     return true;
   }
 
-  // One more equation for survivors, while there are free slots. Returns how many found one.
+  // Adds the negated equations of survivors while there are free slots. Returns how many found one.
   //
-  // Adding rows carries an equation to the right until it meets a free slot, half of which it misses. That is far if
-  // few are free, so only the most important survivors go all the way (all, when they are few); the others try if a
-  // free slot lies in their own window, which serves as well while there are many more of them than slots.
+  // Adding rows carries an equation to the right until it reaches a free slot; it skips each with probability 1/2. The
+  // way is long if few slots are free. So only the most important survivors go all the way (all of them, if they are
+  // few). The others are tried only if a free slot lies in their own window: while they are many more than the slots,
+  // enough of them find one.
   std::size_t take_slots(unsigned plane) {
     Band<w>& rows = shard_.rows();
     free_.assign(words_for_bits(rows.slots()) + 1, 0);
@@ -165,7 +143,7 @@ class TaughtShard {
   }
 
   static constexpr std::size_t kFew = 4;  // survivors for each free slot
-  // Standard deviations above the expected half. A fair plane passes it once in 10^9 times.
+  // Standard deviations above the expected half; by chance a plane exceeds it about once in 10^9 times.
   static constexpr double kDegenerate = 6;
 
   struct Taken {
@@ -182,4 +160,4 @@ class TaughtShard {
   unsigned tries_ = 0;
 };
 
-}  // namespace naysay
+}  // namespace naysay::ribbon::detail

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+// TaughtRibbonBuilder: builds the planes of a taught ribbon from a plan.
+//
+//   place_main     sizes of the shards --> empty main planes
+//   teach_main     for each group of shards: read its negatives, gather its keys, TaughtShard::build, put
+//                    left_[s]: the negatives of shard s that are still accepted, costliest first
+//   place_exact    how many of left_ fit into the rest of the budget --> an empty exact plane
+//   solve_exact    keys and chosen negatives of each shard --> RibbonShard::build, put
+//   report         what is left over, and how the size compares with the limit
+//
+// Promises   The same workload, parameters and seed give the same planes for any number of threads.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "naysay/core/detail/digest_set.hpp"
+#include "naysay/core/detail/shards.hpp"
+#include "naysay/core/filter.hpp"
+#include "naysay/core/negatives.hpp"
+#include "naysay/ribbon/detail/ribbon_layout.hpp"
+#include "naysay/ribbon/detail/ribbon_shard.hpp"
+#include "naysay/ribbon/detail/taught_shard.hpp"
+#include "naysay/ribbon/taught_plan.hpp"
+
+namespace naysay::ribbon::detail {
+
+inline constexpr unsigned kTaughtFixedBits = 5312 + 384;  // Ribbon's fixed_bits, and the header of the exact plane
+
+struct TaughtPlanes {
+  RibbonLayout main, exact;  // either may be absent, not both
+
+  double expected_fpr() const noexcept { return main.expected_fpr() * exact.expected_fpr(); }
+  std::uint64_t size_bits() const noexcept { return bits_of_fields(*this); }
+
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit("main", self.main);
+    visit("exact", self.exact);
+  }
+};
+
+template <unsigned width>
+class TaughtRibbonBuilder {
+ public:
+  TaughtRibbonBuilder(const Workload& w, double bits_per_key, const BuildOptions& o, const NegativeSource& negatives,
+                      const CostCurve& costs, const TaughtPlan& plan)
+      : w_(w),
+        o_(o),
+        negatives_(negatives),
+        costs_(costs),
+        plan_(plan),
+        bits_per_key_(bits_per_key),
+        keys_(static_cast<double>(w.keys.size())) {}
+
+  Result<TaughtPlanes> build() {
+    const bool has_main = !plan_.exact || plan_.planes > 0;
+    const double equations = 1 + plan_.exact_slots;  // of the exact plane, for each key
+    if (has_main) {
+      shards_ = sizes_.shards(w_.keys.size());
+      parts_ = plan_.exact ? static_cast<std::uint64_t>(std::max(1.0, std::round(equations))) : 1;
+    } else {
+      shards_ = sizes_.shards(static_cast<std::uint64_t>(keys_ * equations));
+    }
+    counts_ = shard_counts(w_.keys, shards_);
+    left_.resize(shards_);
+    if (has_main) NAYSAY_CHECK(place_main());
+    NAYSAY_CHECK(teach_main());
+    if (plan_.exact) {
+      NAYSAY_CHECK(place_exact());
+      solve_exact();
+    }
+    if (failed_ != 0)
+      return Error{Errc::build_failed, "taught-ribbon: " + std::to_string(failed_) +
+                                           " shards have no solution; are the digests well mixed?"};
+    report();
+    return std::move(f_);
+  }
+
+ private:
+  static constexpr unsigned kPatience = 16;  // seeds to try for a shard that should refuse all of its negatives
+
+  double budget() const noexcept { return bits_per_key_ * keys_; }
+  std::uint32_t first_seed(std::uint64_t shard) const noexcept {
+    return static_cast<std::uint32_t>(mix64(o_.seed ^ shard) % kRibbonSeeds);
+  }
+  static std::uint32_t capped(double slots) noexcept {
+    return static_cast<std::uint32_t>(std::min(slots, double{RibbonLayout::kMaxSlots - 64}));
+  }
+  Error out_of_budget() const {
+    return {Errc::out_of_budget, "taught-ribbon: " + rounded_text(bits_per_key_) +
+                                     " bits per key buy no plane; give at least " + rounded_up_text(sizes_.bits_per_key(1))};
+  }
+
+  static Error unhashed() {
+    return {Errc::build_failed, "taught-ribbon: the shards differ too much in size; are the digests well mixed?"};
+  }
+
+  Result<Ok> place_main() {
+    std::vector<std::uint32_t> sizes(shards_);
+    for (std::uint64_t s = 0; s < shards_; ++s) {
+      const auto slack = std::ceil(plan_.slack * static_cast<double>(counts_[s]));
+      sizes[s] = capped(static_cast<double>(sizes_.slots(counts_[s])) + slack);
+    }
+    auto mix = RibbonLayout::fit(sizes, budget(), double{kTaughtFixedBits}, plan_.planes);
+    if (plan_.exact) {
+      mix.planes = static_cast<unsigned>(plan_.planes);
+      mix.rich = static_cast<std::uint64_t>((plan_.planes - mix.planes) * static_cast<double>(shards_) + 1e-6);
+    }
+    if (mix == RibbonLayout::Mix{}) return out_of_budget();
+    if (!RibbonLayout::fits(sizes)) return unhashed();
+    f_.main = RibbonLayout(width, mix, sizes);
+    return Ok{};
+  }
+
+  // For each group of shards: reads its negatives, gathers its keys, teaches its shards.
+  Result<Ok> teach_main() {
+    const double group = std::min(1.0, group_size(keys_, costs_.count()) / std::max(1.0, keys_ + costs_.count()));
+    const auto step = static_cast<std::uint64_t>(group * static_cast<double>(shards_));
+    ShardsDone done(o_, "taught-ribbon: teaching shards", shards_);
+    std::vector<std::uint8_t> seeds(shards_);
+    GatheredShards<Digest> keys;
+    for (std::uint64_t first = 0, last; first < shards_; first = last) {
+      last = std::min(shards_, first + std::max<std::uint64_t>(step, 1));
+      const auto expected = static_cast<std::size_t>(1.05 * costs_.count() / static_cast<double>(shards_));
+      for (std::uint64_t s = first; s < last; ++s) left_[s].reserve(expected);
+      auto ok = for_each_negative(first, last, [&](Digest d, float cost) {
+        const auto [s, key] = SplitBoth{}(d, shards_);
+        if (s - first < last - first) left_[s].push_back({key, cost});
+      });
+      if (!ok) return ok;
+      keys.gather(w_.keys, counts_, first, last, SplitBoth{});
+      parallel_for(last - first, o_.threads, [&](std::uint64_t i) {
+        seeds[first + i] = teach_shard(first + i, keys[first + i]);
+        done.one_more();
+      });
+    }
+    if (!f_.main.is_absent())
+      for (std::uint64_t s = 0; s < shards_; ++s) f_.main.set_seed(s, seeds[s]);
+    return Ok{};
+  }
+
+  template <class Body>
+  Result<Ok> for_each_negative(std::uint64_t first, std::uint64_t last, Body body) {
+    // The smallest hi whose shard is s.
+    const auto begin = [&](std::uint64_t s) {
+      const auto shifted = static_cast<Uint128>(s) << 64;
+      return (shifted + shards_ - 1) / shards_;
+    };
+    return negatives_.read(static_cast<std::uint64_t>(begin(first)), static_cast<std::uint64_t>(begin(last) - 1),
+                           [&](std::span<const Digest> some, std::span<const float> costs) {
+                             for (std::size_t i = 0; i < some.size(); ++i)
+                               body(some[i], costs.empty() ? 1.0f : costs[i]);
+                           });
+  }
+
+  // Teaches left_[s] to the shard and keeps, costliest first, the negatives that it still accepts. Returns the seed.
+  std::uint8_t teach_shard(std::uint64_t s, std::span<const Digest> keys) {
+    auto& left = left_[s];
+    if (!left.empty()) {
+      const DigestSet set = DigestSet::of(keys);
+      contradictions_ += std::erase_if(left, [&](const KnownNegative& x) { return set.contains(x.key); });
+      sort(left);
+    }
+    if (f_.main.is_absent()) return 0;
+    TaughtShard<width> shard(f_.main.place(s));
+    if (!shard.build(keys, left, first_seed(s), plan_.complete && !plan_.exact ? kPatience : 1)) {
+      ++failed_;
+      return 0;
+    }
+    retried_ += shard.tries() - 1;
+    f_.main.put(s, shard.blocks());
+    std::vector<KnownNegative> kept;
+    kept.reserve(shard.left().size());
+    for (std::uint32_t i : shard.left()) kept.push_back(left[i]);
+    left.swap(kept);
+    return static_cast<std::uint8_t>(shard.seed());
+  }
+  static bool costlier(const KnownNegative& a, const KnownNegative& b) noexcept { return a.cost > b.cost; }
+
+  // Costliest first, and then by lo, so that the order of the input does not matter.
+  static void sort(std::vector<KnownNegative>& left) {
+    const auto before = [](const KnownNegative& a, const KnownNegative& b) {
+      return a.cost != b.cost ? a.cost > b.cost : a.key.lo < b.key.lo;
+    };
+    const bool same = std::all_of(left.begin(), left.end(), [&](const auto& x) { return x.cost == left[0].cost; });
+    if (!same || left.size() < 2) return std::sort(left.begin(), left.end(), before);
+    // Digests are uniform: one pass puts each next to its place.
+    const auto shift = static_cast<unsigned>(std::countl_zero(left.size() - 1));
+    std::vector<std::uint32_t> begin((std::size_t{1} << (64 - shift)) + 1, 0);
+    for (const KnownNegative& x : left) ++begin[(x.key.lo >> shift) + 1];
+    for (std::size_t i = 1; i < begin.size(); ++i) begin[i] += begin[i - 1];
+    std::vector<KnownNegative> sorted(left.size());
+    for (const KnownNegative& x : left) {
+      std::size_t to = begin[x.key.lo >> shift]++;
+      for (; to > 0 && (sorted[to - 1].key.lo >> shift) == (x.key.lo >> shift) && before(x, sorted[to - 1]); --to)
+        sorted[to] = sorted[to - 1];
+      sorted[to] = x;
+    }
+    left.swap(sorted);
+  }
+
+  // Sizes the exact plane for all negatives that are left, or for the costliest of them that fit.
+  Result<Ok> place_exact() {
+    part_counts_ = shard_counts(w_.keys, shards_ * parts_);
+    const double room =
+        budget() - static_cast<double>(f_.size_bits() + RibbonLayout::table_bits(part_counts_.size()) + 64);
+    chosen_.resize(shards_);
+    std::uint64_t all = 0;
+    for (const auto& left : left_) all += left.size();
+    double wanted = static_cast<double>(all);
+    for (;;) {
+      choose(static_cast<std::uint64_t>(wanted));
+      const auto sizes = exact_sizes();
+      double slots = 0;
+      for (std::uint32_t size : sizes) slots += size;
+      if (slots <= room) {
+        if (!RibbonLayout::fits(sizes)) return unhashed();
+        f_.exact = RibbonLayout(width, {1, 0}, sizes);
+        return Ok{};
+      }
+      if (wanted < 1) return out_of_budget();
+      wanted = std::max(0.0, wanted - std::max(1.0, (slots - room) / sizes_.slots_per_key()));
+    }
+  }
+
+  // Sets chosen_[s]: how many of left_[s], which is sorted, are among the `count` costliest of all shards. Of the
+  // negatives that cost exactly the limit, every shard chooses the same share, rounded down.
+  void choose(std::uint64_t count) {
+    std::vector<float> costs;
+    for (const auto& left : left_)
+      for (const KnownNegative& x : left) costs.push_back(x.cost);
+    for (std::uint64_t s = 0; s < shards_; ++s) chosen_[s] = count == 0 ? 0 : left_[s].size();
+    if (count == 0 || count >= costs.size()) return;
+    const auto nth = costs.begin() + static_cast<std::ptrdiff_t>(count);
+    std::nth_element(costs.begin(), nth, costs.end(), std::greater<>());
+    const float least = *nth;
+    std::uint64_t above = 0, same = 0;
+    for (float cost : costs) above += cost > least, same += cost == least;
+    const double share = static_cast<double>(count - above) / static_cast<double>(same);
+    for (std::uint64_t s = 0; s < shards_; ++s) {
+      const auto [from, to] = std::equal_range(left_[s].begin(), left_[s].end(), KnownNegative{{}, least}, costlier);
+      chosen_[s] = static_cast<std::uint64_t>(from - left_[s].begin()) +
+                   static_cast<std::uint64_t>(share * static_cast<double>(to - from));
+    }
+  }
+  // The part of its shard: SplitBoth into shards_ * parts_ shards gives shard * parts_ + part_of().
+  std::uint64_t part_of(const KnownNegative& x) const noexcept { return fast_range(x.key.hi, parts_); }
+  std::vector<std::uint32_t> exact_sizes() const {
+    std::vector<std::uint64_t> equations(part_counts_);
+    for (std::uint64_t s = 0; s < shards_; ++s)
+      for (std::uint64_t i = 0; i < chosen_[s]; ++i) ++equations[s * parts_ + part_of(left_[s][i])];
+    std::vector<std::uint32_t> sizes(equations.size());
+    for (std::uint64_t i = 0; i < sizes.size(); ++i) sizes[i] = capped(static_cast<double>(sizes_.slots(equations[i])));
+    return sizes;
+  }
+
+  void solve_exact() {
+    std::vector<std::uint8_t> seeds(part_counts_.size());
+    std::vector<std::vector<KnownNegative>> still(part_counts_.size());
+    ShardsDone done(o_, "taught-ribbon: solving the exact plane", part_counts_.size());
+    for_each_shard(
+        w_.keys, part_counts_, o_.threads,
+        [&](std::uint64_t i, std::span<const Digest> keys) {
+          const std::uint64_t s = i / parts_, part = i % parts_;
+          const auto inside = [&](const KnownNegative& x) { return Digest{x.key.lo, x.key.hi * parts_}; };
+          std::vector<Digest> others;
+          for (std::uint64_t j = 0; j < chosen_[s]; ++j)
+            if (part_of(left_[s][j]) == part) others.push_back(inside(left_[s][j]));
+          RibbonShard<width> shard(f_.exact.place(i));
+          while (!shard.build(keys, others, first_seed(~i))) {
+            retried_ += shard.tries();
+            if (others.empty()) return void(++failed_);
+            others.resize(others.size() - divide_up(others.size(), 4));  // no seed works: leave out the cheapest
+          }
+          retried_ += shard.tries() - 1;
+          f_.exact.put(i, shard.blocks());
+          seeds[i] = static_cast<std::uint8_t>(shard.seed());
+          for (const KnownNegative& x : left_[s])
+            if (part_of(x) == part && shard.accepts(inside(x))) still[i].push_back(x);
+          done.one_more();
+        },
+        SplitBoth{});
+    for (std::uint64_t i = 0; i < seeds.size(); ++i) f_.exact.set_seed(i, seeds[i]);
+    left_ = std::move(still);
+  }
+
+  void report() const {
+    double left = 0, cost = 0;
+    for (const auto& shard : left_)
+      for (const KnownNegative& x : shard) left += 1, cost += x.cost;
+    const auto contradictions = static_cast<double>(contradictions_);
+    const double known = costs_.count() - contradictions;
+    o_.say("width", width);
+    o_.say("shards", static_cast<double>(shards_));
+    o_.say("shards retried", static_cast<double>(retried_));
+    o_.say("planes", f_.main.is_absent() ? 0 : f_.main.mean_planes());
+    o_.say("exact plane", plan_.exact);
+    o_.say("known negatives", known);
+    o_.say("known negatives refused", known - left);
+    o_.say("left over", left);
+    o_.say("left over cost share", costs_.weight() > 0 ? cost / costs_.weight() : 0);
+    o_.say("contradictions", contradictions);
+    o_.say("planned known cost share", plan_.known);
+    o_.say("planned stranger fpr", plan_.stranger_fpr);
+    o_.say("planned wfpr", plan_.wfpr);
+    o_.say("planned build seconds", plan_.build_ns / 1e9);
+    o_.say("planned build bytes", plan_.build_bytes);
+    const double limit = keys_ * limit_bits_per_key(keys_, known, f_.expected_fpr());
+    o_.say("space over the limit", limit > 0 ? static_cast<double>(f_.size_bits()) / limit : 0);
+  }
+
+  const Workload& w_;
+  const BuildOptions& o_;
+  const NegativeSource& negatives_;
+  const CostCurve& costs_;
+  const TaughtPlan plan_;
+  const RibbonSizes sizes_ = plan_.sizes();
+  const double bits_per_key_;
+  const double keys_;
+
+  TaughtPlanes f_;
+  std::uint64_t shards_ = 1, parts_ = 1;  // the exact plane has parts_ shards for each shard of the main planes
+  std::vector<std::uint64_t> counts_, part_counts_;  // keys
+  std::vector<std::vector<KnownNegative>> left_;     // by shard: negatives that are not refused yet
+  std::vector<std::uint64_t> chosen_;                // by shard: how many of them the exact plane refuses
+  std::atomic<std::uint64_t> retried_{0}, failed_{0}, contradictions_{0};
+};
+
+}  // namespace naysay::ribbon::detail
