@@ -1,4 +1,4 @@
-// Prints the table of build times of docs/variable_hash.md: the CUDA builder beside one core of the CPU, by keys a
+// Prints the table of build times of docs/variable_hash.md: the CUDA builder next to one core of the CPU, by keys per
 // slot. Usage: cuda_table [keys ...], by default 1e6 and 1e7.
 #include <algorithm>
 #include <chrono>
@@ -13,8 +13,8 @@ namespace {
 using namespace naysay;
 
 constexpr std::uint64_t kStrangers = 4'000'000;
-constexpr std::uint64_t kCoreKeys =
-    1'000'000;  // where one core would take minutes, it builds so many of the keys, and its time is scaled up
+// Where one core would need minutes, it builds this many of the keys, and its time is scaled up.
+constexpr std::uint64_t kCoreKeys = 1'000'000;
 
 std::vector<Digest> digests(std::uint64_t first, std::uint64_t count) {
   std::vector<Digest> out(count);
@@ -81,7 +81,7 @@ void table(std::uint64_t n, const std::vector<Digest>& strangers) {
 
 int main(int argc, char** argv) {
   if (naysay::cuda::devices() == 0) return std::fprintf(stderr, "cuda_table: there is no CUDA device\n"), 1;
-  std::printf("| keys | a slot | r_s = r_b | GPU s | one core s | times | bits/key | FPR | not found | same bytes |\n");
+  std::printf("| keys | per slot | r_s = r_b | GPU s | one core s | times | bits/key | FPR | not found | same |\n");
   std::printf("| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n");
   const auto strangers = digests(std::uint64_t{1} << 50, kStrangers);
   for (int i = 1; i < argc; ++i) table(static_cast<std::uint64_t>(std::atof(argv[i])), strangers);

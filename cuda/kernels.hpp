@@ -1,27 +1,30 @@
 // The device side of the CUDA builder.
 //
-//   count, scan, scatter     keys by region                                    a thread a key
-//   spread                   best function of a node, its keys by child        a block a node, once a level
-//   search                   the functions of a slot                           a warp a slot
+//   count, scan, scatter     keys by region                                    one thread per key
+//   spread                   best function of a node, its keys by child        one block per node, once per level
+//   search                   the functions of a slot                           one warp per slot
 //
-// spread counts as spread.hpp does: a thread has 32 values of a and one of b, a bit a function, and adds up with
-// carry-save adders, 16 keys a round. To which child a key goes is decided by xor: child = near(a, c) xor far(b). near is
-// the same for all b, so the eight words "a sends the key to child i" are made once for a block and lie in shared memory;
-// far only says in which order a thread takes them:
+// spread counts as spread.hpp does: a thread has 32 values of a and one of b, one bit per function, and adds up with
+// carry-save adders, 16 keys per round. To which child a key goes is decided by xor: child = near(a, c) xor far(b).
+// near is the same for all b, so the eight words "a sends the key to child i" are made once for a block and lie in
+// shared memory; far only says in which order a thread reads them:
 //
 //     key's words   | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 |      thread with far = 5: its word for child i is word i xor 5
 //
 // search eliminates as function_search.hpp does, but a column at a time and to the reduced form, because 64 rows in 32
-// lanes can all be changed at once; the solution with the free bits 0 is the same.
+// lanes can all be changed together; the solution with the free bits 0 is the same.
 //
-// Plain CUDA C++ without library calls: kernels.cu compiles it for a device, tests/cuda/emulator.hpp for the CPU, so that
-// it is tested where there is no GPU. Whoever includes it provides launch(kernel, blocks, threads, arguments...).
+// Plain CUDA C++ without library calls: kernels.cu compiles it for a device, tests/cuda/emulator.hpp for the CPU, so
+// that it is tested where there is no GPU. A file that includes it provides launch(kernel, blocks, threads,
+// arguments...).
 #pragma once
 
 #include "naysay/variable_hash/detail/function_family.hpp"
 #include "naysay/cuda/job.hpp"
 
 namespace naysay::cuda {
+
+namespace family = variable_hash::detail::family;
 
 namespace {
 
@@ -39,7 +42,8 @@ __global__ void count_regions(const Digest* keys, std::uint64_t n, std::uint64_t
     atomicAdd(&count[__umul64hi(keys[i].hi, regions)], 1ull);
 }
 
-// start[i] = fill[i] = the sum of the counts before i; start[regions] = all. One block. `largest` becomes the largest count.
+// start[i] = fill[i] = the sum of the counts before i; start[regions] = all. One block. `largest` becomes the largest
+// count.
 __global__ void scan(const unsigned long long* count, std::uint64_t regions, unsigned long long* start,
                      unsigned long long* fill, unsigned long long* largest) {
   __shared__ unsigned long long sums[kScanThreads];
@@ -120,7 +124,7 @@ __device__ __forceinline__ void add_eight(const Tile& tile, unsigned row, unsign
   for (unsigned c = 0; c < kChildren; ++c) add(fours[c], eight[c], x[c], y[c]);
 }
 
-// The functions all of whose counts are at most `limit`.
+// The functions whose counts are all at most `limit`.
 template <unsigned kBits>
 __device__ __forceinline__ unsigned at_most(const unsigned (*counts)[kChildren], unsigned limit) {
   unsigned over = 0;
@@ -275,7 +279,7 @@ __device__ __forceinline__ unsigned long long ballot(bool low, bool high) {
   return a | b << 32;
 }
 
-// Row i of two a lane: i / 32 says which, i % 32 whose.
+// Row i; each lane has two rows: i / 32 is which of them, i % 32 the lane.
 __device__ __forceinline__ unsigned long long row(const unsigned long long* of, unsigned i) {
   return __shfl_sync(kAll, i < 32 ? of[0] : of[1], i & 31);
 }
@@ -363,7 +367,7 @@ __global__ void __launch_bounds__(kWarps * 32)
           __reduce_or_sync(kAll, static_cast<unsigned>(bits)) |
           static_cast<unsigned long long>(__reduce_or_sync(kAll, static_cast<unsigned>(bits >> 32))) << 32;
       const unsigned long long number = mask << family::kPlaceLog | q << family::kPickLog | pick;
-      if (number == 0) {  // taken for "accepts all": the next one
+      if (number == 0) {  // would mean "accepts every key": use the next one
         if (lane == q) alive &= alive - 1;
         continue;
       }
@@ -380,7 +384,7 @@ __global__ void __launch_bounds__(kWarps * 32)
 
 // ---- a job -----------------------------------------------------------------------------------------------------
 
-// Memory of the device that goes back by itself, and whether anything went wrong.
+// Device memory that is freed on destruction, and whether any call failed.
 class Session {
  public:
   Session() = default;
@@ -447,7 +451,7 @@ Answer run(const DeviceJob& job, const Upload& upload) noexcept {
   launch(count_regions, blocks, 256u, static_cast<const Digest*>(keys), job.key_count, job.regions, count);
   launch(scan, 1u, kScanThreads, static_cast<const unsigned long long*>(count), job.regions, start, fill, largest);
   launch(scatter, blocks, 256u, static_cast<const Digest*>(keys), job.key_count, job.seed, job.regions, fill, xs);
-  auto* moved = reinterpret_cast<std::uint64_t*>(keys);  // the digests are not needed any more
+  auto* moved = reinterpret_cast<std::uint64_t*>(keys);  // the digests are no longer needed
   std::uint64_t nodes = job.regions;
   for (unsigned level = 0; level < 3; ++level) {
     if (job.log[level] == 0) continue;
@@ -474,7 +478,7 @@ Answer run(const DeviceJob& job, const Upload& upload) noexcept {
   auto* functions = s.take<unsigned long long>(job.function_words);
   if (!s.good()) return Answer::failed;
   s.check(cudaMemset(functions, 0, job.function_words * sizeof *functions));
-  // without a search it still runs, with no functions: it looks for repeated keys
+  // Without a search it still runs, with no functions, to detect repeated keys.
   launch(search, static_cast<unsigned>((nodes + kWarps - 1) / kWarps), kWarps * 32,
          static_cast<const unsigned long long*>(start), static_cast<const std::uint64_t*>(xs), nodes,
          job.search ? job.k : 0, job.search ? job.extra : 0, job.function_bits, functions, repeated);

@@ -1,4 +1,4 @@
-#include "naysay/variable_hash/detail/slot_file.hpp"
+#include "naysay/variable_hash/slot_file.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -46,7 +46,7 @@ std::uint64_t check_of(const Entry& e, std::uint64_t i, std::uint64_t identity) 
   return checksum_of(e, offsetof(Entry, check), identity ^ mix64(i + 1));
 }
 
-// What absorbing never changes: the way of every key to its slot, and how many functions wait there.
+// What absorbing never changes: every key's way to its slot, and the number of functions there.
 class IdentityVisitor {
  public:
   template <class T>
@@ -111,7 +111,7 @@ Result<Ok> SlotFile::create(const std::string& path, const VariableHash& filter,
   std::string temporary = path + ".XXXXXX";
   Handle file;
   file.fd = ::mkstemp(temporary.data());
-  if (file.fd < 0) return os_error(path, "create a temporary file beside it");
+  if (file.fd < 0) return os_error(path, "create a temporary file next to it");
   const auto fail = [&](const char* what) {
     Error e = os_error(path, what);
     ::unlink(temporary.c_str());
@@ -128,7 +128,7 @@ Result<Ok> SlotFile::create(const std::string& path, const VariableHash& filter,
   std::memcpy(bytes, &h, sizeof h);
   auto* starts = reinterpret_cast<std::uint64_t*>(bytes + sizeof h);
   auto* body = reinterpret_cast<std::uint64_t*>(bytes + body_at(h.slots));
-  // the keys of a slot are gathered behind the word for their check
+  // The keys of a slot follow the word for their check.
   for (const Digest& d : keys) ++starts[filter.slot_of(d) + 1];
   for (std::uint64_t s = 0; s < h.slots; ++s) starts[s + 1] += starts[s] + 1;
   std::vector<std::uint64_t> fill(h.slots);
@@ -149,7 +149,7 @@ Result<SlotFile> SlotFile::open(const std::string& path, const VariableHash& fil
   handle->fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (handle->fd < 0) return os_error(path, "open for reading and writing");
   if (::flock(handle->fd, LOCK_EX | LOCK_NB) != 0)
-    return os_error(path, "lock (two who append would overwrite each other)");
+    return os_error(path, "lock it; another process has it open");
   struct stat info {};
   if (::fstat(handle->fd, &info) != 0) return os_error(path, "stat");
   const auto size = static_cast<std::uint64_t>(info.st_size);

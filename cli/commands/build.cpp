@@ -16,7 +16,7 @@
 #include "parts/failure.hpp"
 #include "files.hpp"
 #include "parts/hashing.hpp"
-#include "naysay/variable_hash/detail/slot_file.hpp"
+#include "naysay/variable_hash/slot_file.hpp"
 #include "naysay/workload/keys.hpp"
 #include "parts/progress.hpp"
 #include "parts/spill.hpp"

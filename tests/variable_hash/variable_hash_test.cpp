@@ -12,6 +12,7 @@
 namespace naysay {
 namespace {
 
+using namespace variable_hash::detail;
 using sample::must_build;
 using sample::numbers;
 

@@ -1,61 +1,59 @@
-// AdaptiveVariableHash: a variable hash filter that stops making the false positives it is told of.
+// AdaptiveVariableHash: a variable hash filter that stops making the false positives that are reported to it.
 //
-//   slot   | 81 | 1f | c2 | 77 |        1. the slot's keys come from the file beside the filter
-//                  |                    2. a function is sought that all of them pass, that refuses the negative, and
-//                  v                       that lets none of the slot's earlier negatives back in
-//          | 81 | a4 | c2 | 77 |        3. a record goes into the file, then the number into the filter
+//   slot   | 81 | 1f | c2 | 77 |        1. read the slot's keys from the file next to the filter
+//                  |                    2. find a function that all of them pass, that refuses the negative, and that
+//                  v                       accepts none of the slot's earlier negatives again
+//          | 81 | a4 | c2 | 77 |        3. append a record to the file, then change the number in the filter
 //
-// Of the functions that could be replaced, the one is taken whose place moves least, because places only ever go up:
-// what is left above is the room for later negatives. "No function left" is a normal answer, and counted.
+// Of the functions that could be replaced, the one is replaced whose place moves least, because places only go up: the
+// places above are room for later negatives. "No function left" is a normal answer, and it is counted.
 //
 //   paper                           here
 //   the elements pulled off disk    SlotFile::keys_of
 //   functions of a higher index     functions at a higher place (function_family.hpp)
 //
-// Promises   a negative for which adapt() said true is refused from then on, also after it was closed, killed and opened
-//            again; no key is ever denied.
-// Does not   take a key for a negative: adapt() of a key is false and changes nothing (if no other key shares the
-//            64 bits that a slot looks at).
-// Cost       adapt reads the slot's keys (a few hundred bytes) and writes 48 bytes; the filter's size does not change.
-//            The file is no part of size_bits().
-// Source     Deeds, 2020, section 3.5; remembering the earlier negatives is ours: the thesis lets them come back.
+// Promises   A negative for which adapt() returned true is refused from then on, also after the process was killed and
+//            the file opened again. No key is ever denied.
+// Does not   absorb a key: adapt() of a key returns false and changes nothing.
+// Cost       adapt() reads the slot's keys (a few hundred bytes) and writes 48 bytes; the filter's size does not
+//            change. The file is not part of size_bits().
+// Source     Deeds, 2020, section 3.5. Remembering the earlier negatives is our own; in the thesis they can be accepted
+//            again.
 #pragma once
 
-#include "naysay/variable_hash/detail/slot_file.hpp"
+#include "naysay/variable_hash/slot_file.hpp"
 
 namespace naysay {
 
 class AdaptiveVariableHash {
  public:
   // Builds a filter and writes the file of its keys.
-  static Result<AdaptiveVariableHash> create(const std::string& path, const Workload& w,
-                                             const VariableHash::Params& p, const BuildOptions& o = {}) {
-    auto filter = VariableHash::build(w, p, o);
-    if (!filter) return std::move(filter).error();
-    if (auto ok = SlotFile::create(path, *filter, w.keys); !ok) return std::move(ok).error();
-    return open(path, std::move(*filter));
+  static Result<AdaptiveVariableHash> create(const std::string& path, const Workload& w, const VariableHash::Params& p,
+                                             const BuildOptions& o = {}) {
+    NAYSAY_TRY(VariableHash filter, VariableHash::build(w, p, o));
+    NAYSAY_CHECK(SlotFile::create(path, filter, w.keys));
+    return open(path, std::move(filter));
   }
 
-  // Takes the filter as it was built, or any later copy of it, and brings it up to what its file says.
+  // Accepts the filter as it was built, or any later copy of it, and applies the records of its file.
   static Result<AdaptiveVariableHash> open(const std::string& path, VariableHash filter) {
-    auto file = SlotFile::open(path, filter);
-    if (!file) return std::move(file).error();
-    AdaptiveVariableHash f(std::move(filter), std::move(*file));
+    NAYSAY_TRY(SlotFile file, SlotFile::open(path, filter));
+    AdaptiveVariableHash f(std::move(filter), std::move(file));
     FieldOwner owner;
     VariableHash::fields(f.filter_, owner);
     f.file_.replay([&](const SlotFile::Record& r) {
       std::span<const std::uint64_t> xs;
       if (r.number == 0 || r.function >= f.filter_.functions_of(r.slot) || !f.keys_of(r.slot, xs)) return;
       if (f.rank(r.number) > f.rank(f.filter_.function(r.slot, static_cast<unsigned>(r.function))))
-        f.filter_.set_function(r.slot, static_cast<unsigned>(r.function), r.number);
+        Access::table(f.filter_).set_function(r.slot, static_cast<unsigned>(r.function), r.number);
     });
     return f;
   }
 
   bool may_contain(Digest d) const noexcept { return filter_.may_contain(d); }
 
-  // True: d is refused from now on. False: it is a key, no function is left, or the file is damaged or full. Nothing
-  // has changed then.
+  // True: d is refused from now on. False: it is a key, no function is left, or the file is damaged or full; then
+  // nothing has changed.
   bool adapt(Digest d, float /*cost*/) noexcept {
     const std::uint64_t slot = filter_.slot_of(d), x = d.lo + filter_.seed();
     std::span<const std::uint64_t> xs;
@@ -66,9 +64,10 @@ class AdaptiveVariableHash {
     SlotFile::Record change{slot, 0, 0, x};
     if (filter_.may_contain(d) && !find({before, count}, xs, change)) return ++refused_, false;
     for (const SlotFile::Record& r : std::span(before, count))
-      if (r.x == x && change.number == 0) return true;  // told before, and refused ever since
+      if (r.x == x && change.number == 0) return true;  // reported before, and still refused
     if (!file_.append(change)) return ++refused_, false;
-    if (change.number != 0) filter_.set_function(slot, static_cast<unsigned>(change.function), change.number);
+    if (change.number != 0)
+      Access::table(filter_).set_function(slot, static_cast<unsigned>(change.function), change.number);
     ++absorbed_;
     return true;
   }
@@ -80,19 +79,25 @@ class AdaptiveVariableHash {
   std::uint64_t refused() const noexcept { return refused_; }    // no function left, a key, or a file that failed
 
  private:
-  // So many negatives a slot can remember; with 8 functions, about 30 fit before no function is left.
+  using Access = variable_hash::detail::VariableHashAccess;
+
+  // Negatives that a slot can remember; usually no function is left long before.
   static constexpr std::uint64_t kMaxRemembered = 128;
 
   AdaptiveVariableHash(VariableHash filter, SlotFile file) : filter_(std::move(filter)), file_(std::move(file)) {}
 
   // Order of numbers: none, then by place.
-  static unsigned rank(std::uint64_t number) noexcept { return number == 0 ? 0 : 1 + family::place(number); }
-
-  static bool accepts(std::uint64_t number, unsigned f, std::uint64_t x) noexcept {
-    return family::accepts(number, family::pick_word(x, f), family::mask_word(x));
+  static unsigned rank(std::uint64_t number) noexcept {
+    return number == 0 ? 0 : 1 + variable_hash::detail::family::place(number);
   }
 
-  // The keys of a slot. False if they are damaged, or do not pass its functions: then the file is another filter's.
+  static bool accepts(std::uint64_t number, unsigned f, std::uint64_t x) noexcept {
+    return variable_hash::detail::family::accepts(number, variable_hash::detail::family::pick_word(x, f),
+                                                  variable_hash::detail::family::mask_word(x));
+  }
+
+  // The keys of a slot. False if they are damaged, or do not pass its functions (then the file belongs to another
+  // filter).
   bool keys_of(std::uint64_t slot, std::span<const std::uint64_t>& xs) const noexcept {
     if (!file_.keys_of(slot, xs)) return false;
     for (unsigned f = 0; f < filter_.functions_of(slot); ++f)
@@ -103,12 +108,12 @@ class AdaptiveVariableHash {
 
   bool find(std::span<const SlotFile::Record> remembered, std::span<const std::uint64_t> xs,
             SlotFile::Record& change) const noexcept {
-    FunctionSearch search(xs, filter_.function_bits());
+    variable_hash::detail::FunctionSearch search(xs, filter_.function_bits());
     const unsigned k = filter_.functions_of(change.slot);
     unsigned nearest = ~0u;
     for (unsigned f = 0; f < k; ++f) {
       const std::uint64_t old = filter_.function(change.slot, f);
-      // negatives that no other function refuses: the new one must
+      // Negatives that no other function refuses: the new one must refuse them.
       std::uint64_t alone[kMaxRemembered];
       unsigned alone_count = 0;
       for (const SlotFile::Record& r : remembered) {
@@ -118,7 +123,7 @@ class AdaptiveVariableHash {
       }
       search.turn_to(f);
       for (std::uint64_t number = search.first(rank(old)); number != 0;
-           number = search.first(family::place(number) + 1)) {
+           number = search.first(variable_hash::detail::family::place(number) + 1)) {
         if (rank(number) - rank(old) >= nearest) break;
         if (accepts(number, f, change.x)) continue;
         if (std::any_of(alone, alone + alone_count, [&](std::uint64_t y) { return accepts(number, f, y); })) continue;

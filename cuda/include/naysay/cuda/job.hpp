@@ -1,4 +1,5 @@
-// Job: what the CUDA builder asks of a device. Plain numbers and pointers, so that device code need not see the filter.
+// Job: what the CUDA builder wants from a device. Plain numbers and pointers, so that device code need not see the
+// filter.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@ struct DeviceJob {
   std::uint64_t key_count = 0;
   std::uint64_t seed = 0;  // x = lo + seed
   unsigned threads = 1;    // of the host, that copy
-  // variable_hash::Shape
+  // variable_hash::VariableHashShape
   std::uint64_t regions = 1;
   unsigned log[3] = {};
   unsigned tries_log[3] = {};

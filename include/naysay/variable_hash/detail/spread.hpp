@@ -1,25 +1,25 @@
-// Spread: of 2^r spread functions the one that sends a set of keys most evenly to its children.
+// best_spread: finds, among 2^r spread functions, the one that distributes a set of keys most evenly to its children.
 //
-//   512 functions at a time, one bit of a vector each. For a key, three planes say to which child each of the 512
-//   sends it; from them come eight vectors "sends the key to child c", and carry-save adders count their bits, 8 keys
-//   a round:
+//   512 functions are tried together, one bit of a vector each. For each key, three planes say to which child each of
+//   the 512 sends it. From these come eight vectors "sends the key to child c", and carry-save adders count their bits,
+//   8 keys per round:
 //
 //     plane 0  0110...   --> to child 0  0001...  --+
 //     plane 1  1010...   --> to child 1  0100...    |   count of child c for function j:
 //     plane 2  0010...       ...                    +-> bit j of counts[c][0], counts[c][1], counts[c][2] ...
 //                                                       (ones)       (twos)       (fours)
 //
-//   Most even = smallest maximum, then smallest sum of squares, then smallest number. The maximum is compared for
-//   512 functions at once; one that cannot win is not looked at any further, and the search ends with a function
-//   that cannot be beaten. The answer depends neither on the order of the keys nor on that of the search.
+//   Most even means: smallest maximum, then smallest sum of squares, then smallest number. The maximum is compared for
+//   512 functions together; those that cannot win are dropped, and the search ends early at a function that cannot be
+//   beaten. The result depends neither on the order of the keys nor on the order of the search.
 //
 //   paper      here
 //   2^r_s      functions tried for a sector; 2^r_b for a bucket
 //   b, s       2^child_log
 //
-// Promises   every twin finds the same function.
-// Cost       about 40 vector operations a key and 512 functions; 72 bytes of scratch a key.
-// Source     Deeds, 2020, section 3.2, phase 1. Counting in bits is ours.
+// Promises   Every instruction set finds the same function.
+// Cost       About 40 vector operations per key and 512 functions; 72 bytes of scratch memory per key.
+// Source     Deeds, 2020, section 3.2, phase 1. Counting in bits is our own.
 #pragma once
 
 #include <algorithm>
@@ -37,28 +37,26 @@
 #include <immintrin.h>
 #endif
 
-namespace naysay {
-
-namespace spread_detail {
+namespace naysay::variable_hash::detail {
 
 using family::kChildren;
 
 inline constexpr unsigned kCountBits = 16;
 inline constexpr unsigned kLanes = 8;  // values of b in a group of functions; a runs over the bits of a lane
 
-// Of one thread; grows to the largest set it has seen.
-struct Scratch {
+// One per thread; it grows to the largest set it was used for.
+struct SpreadScratch {
   struct Key {
-    std::uint64_t near[family::kChildLog];  // bit a of near[p]: bit p of the child, as far as a and c decide it
-    std::uint64_t far[family::kChildLog];   // bit b of far[p]: the same for b
+    std::uint64_t near[family::kChildLog];  // bit a of near[p]: what a and c contribute to bit p of the child
+    std::uint64_t far[family::kChildLog];   // bit b of far[p]: what b contributes
   };
   std::vector<Key> keys;
   std::vector<family::SpreadWords> words;
 };
 
-// As many functions as a register holds, one bit each: 64 values of a in every lane, one value of b a lane.
+// As many functions as a register holds, one bit each: 64 values of a in every lane, one value of b per lane.
 // add: sum + a + b of every bit column. fan: lane l is all ones if bit l of `bits` is set.
-struct Plain {
+struct SpreadPlain {
   typedef std::uint64_t Block __attribute__((vector_size(16), may_alias));
   [[gnu::always_inline]] static void add(Block& sum, Block& carry, const Block& a, const Block& b) noexcept {
     const Block odd = sum ^ a;
@@ -70,7 +68,7 @@ struct Plain {
   }
 };
 #if NAYSAY_X86
-struct Avx2 {
+struct SpreadAvx2 {
   typedef std::uint64_t Block __attribute__((vector_size(32), may_alias));
   NAYSAY_TARGET(NAYSAY_AVX2) static inline void add(Block& sum, Block& carry, const Block& a, const Block& b) noexcept {
     const Block odd = sum ^ a;
@@ -82,7 +80,7 @@ struct Avx2 {
     out = reinterpret_cast<Block>((lane & bits) == lane);
   }
 };
-struct Avx512 {
+struct SpreadAvx512 {
   typedef std::uint64_t Block __attribute__((vector_size(64), may_alias));
   NAYSAY_TARGET(NAYSAY_AVX512)
   static inline void add(Block& sum, Block& carry, const Block& a, const Block& b) noexcept {
@@ -99,7 +97,7 @@ struct Avx512 {
 
 // to[c] = the functions that send the key to child c. b begins at `from`.
 template <class R, class Block = typename R::Block>
-[[gnu::always_inline]] inline void children_of(const Scratch::Key& key, unsigned from, Block* to) noexcept {
+[[gnu::always_inline]] inline void children_of(const SpreadScratch::Key& key, unsigned from, Block* to) noexcept {
   Block p[family::kChildLog];
   for (unsigned plane = 0; plane < family::kChildLog; ++plane) {
     R::fan(p[plane], key.far[plane] >> from);
@@ -109,7 +107,7 @@ template <class R, class Block = typename R::Block>
     to[c] = (c & 1 ? p[0] : ~p[0]) & (c & 2 ? p[1] : ~p[1]) & (c & 4 ? p[2] : ~p[2]);
 }
 
-// Adds a carry of weight 2^from, and uses it up.
+// Adds a carry of weight 2^from; the carry is 0 afterwards.
 template <class Block>
 [[gnu::always_inline]] inline void ripple(Block* counts, unsigned from, unsigned bits, Block& carry) noexcept {
   for (unsigned p = from; p < bits; ++p) {
@@ -121,7 +119,7 @@ template <class Block>
 
 // Counts how many of n keys each function sends to each child. Requires n < 2^bits.
 template <class R, class Block = typename R::Block>
-[[gnu::always_inline]] inline void count(const Scratch::Key* keys, unsigned from, std::uint64_t n, unsigned bits,
+[[gnu::always_inline]] inline void count(const SpreadScratch::Key* keys, unsigned from, std::uint64_t n, unsigned bits,
                                          Block (*counts)[kCountBits]) noexcept {
   for (unsigned c = 0; c < kChildren; ++c)
     for (unsigned p = 0; p < bits; ++p) counts[c][p] = Block{};
@@ -156,7 +154,7 @@ template <class R, class Block = typename R::Block>
   }
 }
 
-// The functions all of whose counts are at most `limit`; false if there are none.
+// Finds the functions whose counts are all at most `limit`; false if there are none.
 template <class Block>
 [[gnu::always_inline]] inline bool at_most(const Block (*counts)[kCountBits], unsigned bits, std::uint64_t limit,
                                            Block& found) noexcept {
@@ -178,24 +176,25 @@ template <class Block>
   return some != 0;
 }
 
-struct Best {
+struct BestSpread {
   std::uint64_t maximum = ~std::uint64_t{0};
   std::uint64_t squares = ~std::uint64_t{0};
   std::uint32_t number = 0;
 };
 
-// Takes the best of the 512 functions (c, b from first_b on, every a) into `best`, if it is better. `least` is the
+// Updates `best` with the best of the 512 functions (c, b from first_b on, every a). `least` is the
 // smallest maximum there can be.
 template <class R>
-[[gnu::always_inline]] inline void try_group(const Scratch::Key* keys, std::uint32_t c, unsigned first_b,
-                                             std::uint64_t n, unsigned bits, std::uint64_t least, Best& best) noexcept {
+[[gnu::always_inline]] inline void try_group(const SpreadScratch::Key* keys, std::uint32_t c, unsigned first_b,
+                                             std::uint64_t n, unsigned bits, std::uint64_t least,
+                                             BestSpread& best) noexcept {
   using Block = typename R::Block;
   constexpr unsigned kStep = sizeof(Block) / 8;
   for (unsigned b = first_b; b < first_b + kLanes; b += kStep) {
     Block counts[kChildren][kCountBits], alive, fewer;
     count<R>(keys, b, n, bits, counts);
     std::uint64_t limit = least;
-    if (best.maximum > n) {  // the first ones: from below
+    if (best.maximum > n) {  // the first group: search from below
       while (!at_most(counts, bits, limit, alive)) ++limit;
     } else {
       limit = best.maximum;
@@ -218,36 +217,31 @@ template <class R>
   }
 }
 
-inline void try_group_scalar(const Scratch::Key* keys, std::uint32_t c, unsigned first_b, std::uint64_t n,
-                             unsigned bits, std::uint64_t least, Best& best) noexcept {
-  try_group<Plain>(keys, c, first_b, n, bits, least, best);
+inline void try_group_scalar(const SpreadScratch::Key* keys, std::uint32_t c, unsigned first_b, std::uint64_t n,
+                             unsigned bits, std::uint64_t least, BestSpread& best) noexcept {
+  try_group<SpreadPlain>(keys, c, first_b, n, bits, least, best);
 }
 #if NAYSAY_X86
 NAYSAY_TARGET(NAYSAY_AVX2)
-inline void try_group_avx2(const Scratch::Key* keys, std::uint32_t c, unsigned first_b, std::uint64_t n, unsigned bits,
-                           std::uint64_t least, Best& best) noexcept {
-  try_group<Avx2>(keys, c, first_b, n, bits, least, best);
+inline void try_group_avx2(const SpreadScratch::Key* keys, std::uint32_t c, unsigned first_b, std::uint64_t n,
+                           unsigned bits, std::uint64_t least, BestSpread& best) noexcept {
+  try_group<SpreadAvx2>(keys, c, first_b, n, bits, least, best);
 }
 NAYSAY_TARGET(NAYSAY_AVX512)
-inline void try_group_avx512(const Scratch::Key* keys, std::uint32_t c, unsigned first_b, std::uint64_t n,
-                             unsigned bits, std::uint64_t least, Best& best) noexcept {
-  try_group<Avx512>(keys, c, first_b, n, bits, least, best);
+inline void try_group_avx512(const SpreadScratch::Key* keys, std::uint32_t c, unsigned first_b, std::uint64_t n,
+                             unsigned bits, std::uint64_t least, BestSpread& best) noexcept {
+  try_group<SpreadAvx512>(keys, c, first_b, n, bits, least, best);
 }
 #endif
 
-}  // namespace spread_detail
-
-using SpreadScratch = spread_detail::Scratch;
-
-// The largest set that best_spread counts.
-inline constexpr std::uint64_t kMaxSpreadKeys = (std::uint64_t{1} << spread_detail::kCountBits) - 1;
+// The largest set that best_spread can count.
+inline constexpr std::uint64_t kMaxSpreadKeys = (std::uint64_t{1} << kCountBits) - 1;
 
 // The number, less than 2^spread_bits, of the function that spreads `xs` (distinct) most evenly over 2^child_log
 // children. Sets of fewer than 2 and of more than kMaxSpreadKeys keys get number 0.
 // Requires 1 <= child_log <= 3 and 9 <= spread_bits <= 16.
 inline std::uint32_t best_spread(std::span<const std::uint64_t> xs, unsigned child_log, unsigned spread_bits,
                                  SpreadScratch& s) {
-  using namespace spread_detail;
   assert(child_log >= 1 && child_log <= family::kChildLog);
   assert(spread_bits >= family::kMinSpreadBits && spread_bits <= family::kMaxSpreadBits);
   const std::uint64_t n = xs.size();
@@ -261,7 +255,7 @@ inline std::uint32_t best_spread(std::span<const std::uint64_t> xs, unsigned chi
   const std::uint64_t children = std::uint64_t{1} << child_log, least = divide_up(n, children), full = n % children;
   const std::uint64_t fewest_squares = (children - full) * (n / children) * (n / children) + full * least * least;
   const unsigned bs = 1u << (std::min(spread_bits, 12u) - 6), cs = 1u << (spread_bits - std::min(spread_bits, 12u));
-  Best best;
+  BestSpread best;
   for (std::uint32_t c = 0; c < cs; ++c) {
     for (std::uint64_t i = 0; i < n; ++i)
       for (unsigned p = 0; p < family::kChildLog; ++p)
@@ -286,4 +280,4 @@ inline std::uint32_t best_spread(std::span<const std::uint64_t> xs, unsigned chi
   return best.number;
 }
 
-}  // namespace naysay
+}  // namespace naysay::variable_hash::detail

@@ -1,24 +1,25 @@
-// SlotFile: the keys of a variable hash filter, slot by slot, in a file beside it, and a log of what it has absorbed.
+// SlotFile: a file next to a variable hash filter with its keys, slot by slot, and a log of what it has absorbed.
 //
 //   +--------+--------------------+----------------------------------+---------------------------------
 //   | header | start of each slot | check x x x | check x x | ...    | record | record | record | ...
 //   +--------+--------------------+----------------------------------+---------------------------------
 //    written once, appears whole by rename, mapped read-only           appended to, a record at a time
 //
-//   x        d.lo + seed of a key: all that a slot's functions look at
+//   x        d.lo + seed of a key: all that a slot's functions read
 //   check    XXH3-64 of the slot's number and keys, compared whenever the slot is read
 //   record   {slot, function, its new number, x of the negative, the slot's record before, check}
 //
-// The filter's own file never has to change: the filter is what its file says, with the log played over it, and a
-// record is written before the filter in memory changes. A kill at any moment leaves a whole number of records and
-// perhaps a torn one, which the next open() cuts off. Every record ever written names a function that all keys of its
-// slot pass, and functions only move to higher places, so any prefix of the log over any later copy of the filter is a
-// state that the filter really had, or a mixture of two that denies no key either.
+// The filter's own file never has to change: the current filter is that file with the log applied to it. A record is
+// written before the filter in memory changes. If the process is killed, the log has a whole number of records and
+// perhaps a torn one, which the next open() cuts off. Every record holds a function that all keys of its slot pass, and
+// functions only move to higher places. So any prefix of the log, applied to any later copy of the filter, gives a
+// state that the filter really had, or a mixture of two such states; neither denies a key.
 //
-// Promises   open() refuses a file that belongs to another filter, or that somebody else has open; keys_of() refuses a
-//            slot that was damaged.
-// Does not   survive a power failure with the last records unless sync() was called: then they are forgotten, no more.
-// Cost       8 bytes a key and 16 a slot on disk, 48 a record; 4 bytes a slot of memory.
+// Promises   open() fails if the file belongs to another filter or is open elsewhere; keys_of() fails if the slot is
+//            damaged.
+// Does not   keep the last records through a power failure unless sync() was called; they are then forgotten, and
+//            nothing else is lost.
+// Cost       8 bytes per key, 16 per slot and 48 per record on disk; 4 bytes per slot in memory.
 #pragma once
 
 #include <cstdint>
@@ -37,14 +38,14 @@ class NAYSAY_EXPORT SlotFile {
   struct Record {
     std::uint64_t slot = 0;
     std::uint64_t function = 0;
-    std::uint64_t number = 0;  // 0: nothing was changed, but the negative is to stay refused
+    std::uint64_t number = 0;  // 0: no function changed, but the negative must stay refused
     std::uint64_t x = 0;
   };
 
   // Writes the file of a filter that was built from these keys.
   static Result<Ok> create(const std::string& path, const VariableHash& filter, std::span<const Digest> keys);
 
-  // Opens it for a filter loaded from its file, or from any later copy of it.
+  // Opens it for the filter it was created with, or for any later copy of that.
   static Result<SlotFile> open(const std::string& path, const VariableHash& filter);
 
   SlotFile(SlotFile&&) noexcept = default;
@@ -53,10 +54,10 @@ class NAYSAY_EXPORT SlotFile {
   // The keys of a slot. False if their check does not match.
   bool keys_of(std::uint64_t slot, std::span<const std::uint64_t>& xs) const noexcept;
 
-  // The slot's records, newest first, into `out`; how many there are may be more than it holds.
+  // Copies the slot's records, newest first, to `out`. Returns how many there are, which may be more than fit.
   std::uint64_t records_of(std::uint64_t slot, std::span<Record> out) const noexcept;
 
-  // False if the file cannot be written; then it is as before.
+  // False if the file cannot be written; then it is unchanged.
   bool append(const Record& r) noexcept;
 
   // Calls body(record) for all records, oldest first.
@@ -88,7 +89,7 @@ class NAYSAY_EXPORT SlotFile {
   std::uint64_t identity_ = 0;
   std::uint64_t log_start_ = 0;
   std::uint64_t records_ = 0;
-  std::vector<std::uint32_t> newest_;  // of each slot: number of its newest record plus 1
+  std::vector<std::uint32_t> newest_;  // by slot: the number of its newest record plus 1
 };
 
 }  // namespace naysay
