@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace naysay {
+namespace naysay::seesaw::detail {
 namespace {
 
 TEST(HashModulator, ChangesAnIndexOnlyWhileItsCountIsZero) {
@@ -25,7 +25,7 @@ TEST(HashModulator, ChangesAnIndexOnlyWhileItsCountIsZero) {
   }
 }
 
-TEST(HashModulator, KeepsAFullCellAndItsIndexForEver) {
+TEST(HashModulator, KeepsAFullCellAndItsIndexPermanently) {
   HashModulator m(3, 2, 2);
   for (int i = 0; i < 5; ++i) m.take(1, m.at(1), 1);
   EXPECT_EQ(m.at(1).count, 3u);
@@ -41,4 +41,4 @@ TEST(HashModulator, LeavesAnEmptyCellAloneWhenItIsReleased) {
 }
 
 }  // namespace
-}  // namespace naysay
+}  // namespace naysay::seesaw::detail

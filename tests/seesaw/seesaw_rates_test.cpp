@@ -1,5 +1,5 @@
 // The seesaw rates: against filters that were built, against the paper's own approximations, and the optimiser.
-#include "naysay/seesaw/seesaw_rates.hpp"
+#include "naysay/seesaw/seesaw_plan.hpp"
 
 #include <gtest/gtest.h>
 
@@ -99,7 +99,7 @@ TEST(SeesawTheory, GivesTheSimulatedRatesOfTheExactPath) {
 
 TEST(SeesawTheory, DrawsTheCostCurve) {
   const auto costs = sample::zipf_costs(1, 1000);
-  const auto curve = seesaw::cost_curve(costs, costs.size());
+  const auto curve = seesaw::cost_points(costs, costs.size());
   ASSERT_FALSE(curve.empty());
   EXPECT_EQ(curve.front().count, 1u);
   EXPECT_EQ(curve.back().count, 1000u);
@@ -108,8 +108,8 @@ TEST(SeesawTheory, DrawsTheCostCurve) {
     EXPECT_GT(curve[i].count, curve[i - 1].count);
     EXPECT_NEAR(curve[i].share, seesaw::cost_share(costs, curve[i].count, costs.size()), 1e-9);
   }
-  for (const auto& p : seesaw::cost_curve({}, 64)) EXPECT_NEAR(p.share, static_cast<double>(p.count) / 64, 1e-12);
-  EXPECT_TRUE(seesaw::cost_curve({}, 0).empty());
+  for (const auto& p : seesaw::cost_points({}, 64)) EXPECT_NEAR(p.share, static_cast<double>(p.count) / 64, 1e-12);
+  EXPECT_TRUE(seesaw::cost_points({}, 0).empty());
 }
 
 // The optimiser against a much finer scan without its short cuts.
@@ -118,7 +118,7 @@ TEST(SeesawTheory, PlansWithinOnePercentOfAFullScan) {
   for (double skew : {0.5, 1.0, 1.5})
     for (double bits : {14.0, 22.0, 30.0}) {
       const auto costs = sample::zipf_costs(skew, 100'000);
-      const auto curve = seesaw::cost_curve(costs, costs.size());
+      const auto curve = seesaw::cost_points(costs, costs.size());
       const seesaw::SeesawProblem q{.bits = bits * kN, .keys = kN, .curve = curve, .stranger_share = 0.01};
       const seesaw::SeesawPlan plan = seesaw::plan(q);
       const seesaw::CostPoint planned{
@@ -147,7 +147,7 @@ TEST(SeesawTheory, PlansForFewLookalikesUnlessTheyAreWorthIt) {
   constexpr std::uint64_t kN = 100'000;
   const auto planned = [&](double skew, double bits) {
     const auto costs = sample::zipf_costs(skew, kN);
-    const auto curve = seesaw::cost_curve(costs, costs.size());
+    const auto curve = seesaw::cost_points(costs, costs.size());
     return seesaw::plan({.bits = bits * kN, .keys = kN, .curve = curve, .stranger_share = 0.01}).shape;
   };
   for (double bits : {14.0, 20.0, 24.0, 28.0, 36.0, 48.0})
@@ -161,7 +161,7 @@ TEST(SeesawTheory, PlansForFewLookalikesUnlessTheyAreWorthIt) {
 TEST(SeesawTheory, EncodesAllNegativesThatCostTheSameWhereBitsAreFew) {
   constexpr std::uint64_t kN = 100'000;
   const auto costs = sample::zipf_costs(0, kN);
-  const auto curve = seesaw::cost_curve(costs, costs.size());
+  const auto curve = seesaw::cost_points(costs, costs.size());
   for (const auto& [bits, marks] : {std::pair(8.0, 1u), std::pair(10.0, 1u), std::pair(10.0, 2u), std::pair(16.0, 2u)})
     EXPECT_EQ(seesaw::plan({.bits = bits * kN,
                             .keys = kN,
@@ -179,7 +179,7 @@ TEST(SeesawTheory, NeverPlansWorseThanACountingBloomFilterAtAnyFillFromATenth) {
     for (double bits : {6.0, 12.0, 20.0, 28.0, 36.0, 60.0})
       for (double strangers : {0.0, 0.01, 0.2, 1.0}) {
         const auto costs = sample::zipf_costs(skew, 20'000);
-        const auto curve = seesaw::cost_curve(costs, costs.size());
+        const auto curve = seesaw::cost_points(costs, costs.size());
         const seesaw::SeesawProblem q{
             .bits = bits * 20'000, .keys = 20'000, .curve = curve, .stranger_share = strangers};
         const seesaw::SeesawPlan plan = seesaw::plan(q);
@@ -199,7 +199,7 @@ TEST(SeesawTheory, NeverPlansWorseThanACountingBloomFilterAtAnyFillFromATenth) {
 
 TEST(SeesawTheory, EncodesNothingWhenAllQueriesAreAboutStrangers) {
   const auto costs = sample::zipf_costs(1, 1000);
-  const auto curve = seesaw::cost_curve(costs, costs.size());
+  const auto curve = seesaw::cost_points(costs, costs.size());
   EXPECT_EQ(seesaw::plan({.bits = 28'000, .keys = 1000, .curve = curve, .stranger_share = 1}).shape.negatives, 0);
 }
 

@@ -2,12 +2,12 @@
 //
 //   cell       0       1       2       3       4
 //           +-------+-------+-------+-------+-------+
-//           | 0   - | 2   1 | 0   - | 1   0 | 7*  1 |     count and index; 0: empty, *: full, for ever
+//           | 0   - | 2   1 | 0   - | 1   0 | 7*  1 |     count and index; 0: empty, *: full, permanently
 //           +-------+-------+-------+-------+-------+
 //                       ^
 //    position(x) = 1 ---+     x, if it conflicts, tries backup function 1
 //
-// There are no keys in it: all conflicting keys of a cell share its index. The count is a lock: while it is not 0 the
+// It stores no keys: all conflicting keys of a cell share its index. The count is a lock: while it is not 0 the
 // index stays, so a key finds on erase what it found on insert.
 //
 //   paper             here
@@ -16,8 +16,8 @@
 //   ModulatedCounter  count: counter_bits wide, sticky at its maximum
 //   ModulatedIndex    index, of a family of `backups`
 //
-// Promises   an index changes only while its count is 0. A full cell keeps its index for ever.
-// Cost       one read at a random place; counter_bits + ceil(log2(backups)) bits per cell.
+// Promises   An index changes only while its count is 0. A full cell keeps its index permanently.
+// Cost       One read at a random place; counter_bits + ceil(log2(backups)) bits per cell.
 // Source     Seesaw Counting Filter (WWW 2022), 3.3.
 #pragma once
 
@@ -26,7 +26,7 @@
 #include "naysay/core/bits.hpp"
 #include "naysay/core/hash.hpp"
 
-namespace naysay {
+namespace naysay::seesaw::detail {
 
 class HashModulator {
  public:
@@ -43,7 +43,7 @@ class HashModulator {
   }
 
   std::uint64_t size() const noexcept { return cells_.size(); }
-  // Whether a cell has the bits that the index of one of so many functions takes. Requires backups > 0.
+  // Whether a cell has exactly the bits for the index of one of `backups` functions. Requires backups > 0.
   bool holds(unsigned backups) const noexcept { return cells_.width() == cell_bits(counter_bits_, backups); }
   // Requires size() > 0. The counters of a key are at lo + i * hi: each of them is independent of hi alone.
   std::uint64_t position(Digest d) const noexcept { return fast_range(d.hi, cells_.size()); }
@@ -58,12 +58,12 @@ class HashModulator {
     return {v & max_count(), (v >> counter_bits_) & ((std::uint32_t{1} << (cells_.width() - counter_bits_)) - 1)};
   }
 
-  // One more key relies on the cell, whose entry is e. An empty cell takes `chosen`; another keeps its index.
+  // One more key relies on the cell, whose entry is e. An empty cell stores `chosen`; another keeps its index.
   void take(std::uint64_t cell, Entry e, std::uint32_t chosen) noexcept {
     const std::uint32_t step = e.count == 0 ? 1 + ((chosen - e.index) << counter_bits_) : e.count < max_count();
     add_bits(cells_.mutable_words(), cell * cells_.width(), step);
   }
-  // One key fewer. The last one leaves an empty cell behind; a full cell stays.
+  // One key fewer. After the last one the cell is empty; a full cell stays full.
   void release(std::uint64_t cell, Entry e) noexcept {
     if (e.count == 0 || e.count == max_count()) return;
     const std::uint32_t step = e.count == 1 ? 1 + (e.index << counter_bits_) : 1;
@@ -83,7 +83,7 @@ class HashModulator {
     visit("cells", self.cells_);
   }
   Result<Ok> validate() const {
-    if (auto ok = cells_.validate(); !ok) return ok;
+    NAYSAY_CHECK(cells_.validate());
     if (cells_.size() != 0 && (counter_bits_ < 1 || counter_bits_ > kMaxCounterBits || cells_.width() < counter_bits_ ||
                                cells_.width() > cell_bits(counter_bits_, kMaxBackups)))
       return Error{Errc::corrupt, "hash_modulator: counters of " + std::to_string(counter_bits_) +
@@ -98,4 +98,4 @@ class HashModulator {
   std::uint32_t counter_bits_ = 0;
 };
 
-}  // namespace naysay
+}  // namespace naysay::seesaw::detail
