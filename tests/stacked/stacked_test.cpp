@@ -42,7 +42,7 @@ TYPED_TEST_SUITE(StackedTheory, Bases);
 
 TYPED_TEST(StackedTheory, RatesSizeAndWorkAreAsComputed) {
   using Base = Counted<TypeParam>;
-  stacked::layer_extra<Base>();  // builds two layers when it is first asked
+  stacked::layer_extra<Base>();  // builds nine layers on first use
   struct Setting {
     std::uint64_t keys, negatives;
     double rate;  // the budget is 1.2 times what one layer of this rate takes
@@ -148,7 +148,7 @@ TEST(Stacked, InsertsBelowTheLayersOfNegativesToo) {
   ASSERT_GE(f.layers(), 3u);
   std::uint64_t deep = 0;
   for (const Digest& d : later) {
-    deep += f.layer(1).may_contain(layer_digest(d, 1));
+    deep += f.layer(1).may_contain(stacked::detail::layer_digest(d, 1));
     ASSERT_TRUE(f.insert(d));
   }
   EXPECT_GT(deep, 10u) << "none of them tested what it should";
@@ -168,7 +168,7 @@ TYPED_TEST(StackedErasure, ErasesFromEveryLayerOfKeysAndKeepsTheRest) {
   ASSERT_GE(f.layers(), 3u);
   std::uint64_t deep = 0;
   for (std::size_t i = 0; i < 10'000; ++i) {
-    deep += f.layer(1).may_contain(layer_digest(keys[i], 1));
+    deep += f.layer(1).may_contain(stacked::detail::layer_digest(keys[i], 1));
     ASSERT_TRUE(f.erase(keys[i]));
   }
   EXPECT_GT(deep, 10u) << "none of them tested what it should";

@@ -1,30 +1,30 @@
-// Tune a stack: how many layers, how many known negatives, and which rate for each layer.
+// StackPlan: how many layers a stack has, how many known negatives it stores, and the rate of each layer.
 //
-//   PriceList    what a base takes for a rate:   rate  0.99  0.98  ...  0.01  ...  2^-24     (a smooth base)
-//                                                      0.38  0.19  ...  0.006 ...             (whole fingerprints)
-//   KnownList    what the x costliest negatives weigh, for a few hundred x
+//   PriceList    what a base costs:   rate  0.99  0.98  ...  0.01  ...  2^-24     (a smooth base)
+//                                           0.38  0.19  ...  0.006 ...            (whole fingerprints)
+//   KnownList    the weight of the x costliest negatives, for a few hundred x
 //   plan_stack   both lists and a StackProblem in, a StackPlan out
 //
 // Every unknown is an index into one of the two lists, so a smooth base and one of whole fingerprints are searched by
-// the same code. The first layer of keys is not searched: it takes the bits that the others leave (or, for a wanted
-// rate, just those that reach it), because it is by far the largest, and what is searched then has no edge to follow.
-// (Closing with the last layer instead left the search up to 25 % above the best.) For 1, 3, 5, .. layers: a coarse
-// grid with equal rates for the layers of keys and equal rates for those of negatives; then, from the best points of
-// that grid and from the best smaller stack, moves of one or two unknowns by a halving step. Two more layers must lower
-// the goal by kPays, or the smaller stack is kept.
+// the same code. The first layer of keys is the "closing" layer. It is not searched: it gets the bits that the others
+// leave (or, if a rate is wanted, just the bits that reach it). It is by far the largest, so this keeps the search away
+// from the edge of the budget.
 //
-// A problem may begin in the middle of a stack: after a layer is built, what really passed it is known, and the rest
-// is planned again from there.
+// For 1, 3, 5, .. layers: first a coarse grid with equal rates for the layers of keys and equal rates for those of
+// negatives; then, from the best points of that grid and from the best smaller stack, moves of one or two unknowns by a
+// halving step. Two more layers must lower the goal by kPays, or the smaller stack is kept.
+//
+// A problem may begin in the middle of a stack: after a layer is built, it is known what passed it, and the rest is
+// planned again from there.
 //
 //   paper        here
 //   T_L          StackPlan::rates.size()
 //   |N_k|        StackPlan::known
 //   EFPR, EFPB   StackPlan::wfpr, ::stranger_fpr
 //
-// Promises   deterministic; never worse than one layer by its own formulas; says so if nothing fits (no rates).
-// Cost       about 20 ms for 7 layers, whatever the number of keys and negatives.
-// Source     Deeds, 2020, sections 2.1.5 and 2.4.2. NLopt's ISRES and COBYLA from the same start over the same formulas
-//            ended between 9 % above and 0.7 % below these rates on 135 workloads, in 136 to 978 ms against 53 at most.
+// Promises   Deterministic. By its own formulas never worse than one layer. `found` is false if nothing fits.
+// Cost       Milliseconds, whatever the number of keys and negatives.
+// Source     Deeds, 2020, sections 2.1.5 and 2.4.2; the search is our own.
 #pragma once
 
 #include <algorithm>
@@ -35,16 +35,17 @@
 #include <vector>
 
 #include "naysay/core/cost_curve.hpp"
+#include "naysay/core/price.hpp"
 
 namespace naysay::stacked {
 
-// Nobody knows all of the negatives: give strangers at least this weight. It ends the search for lower rates on the
-// known ones below a millionth of the first layer's, where it would trade real strangers for nothing.
+// Strangers have at least this weight, because the known negatives are never all. It ends the search for lower FPRs on
+// the known ones below a millionth of the first layer's, where it would accept more strangers for no gain.
 inline constexpr double kLeastStrangers = 1e-6;
 
 inline constexpr std::size_t kMaxLayers = 7;  // as in the paper's Fig. 6, where 3 are nearly always enough
 
-// The points that a base offers: falling rates, rising bits, each rate the lowest for its bits.
+// The rates that a base offers and their bits per key: rates fall, bits rise, each rate is the lowest for its bits.
 class PriceList {
  public:
   struct Point {
@@ -60,7 +61,10 @@ class PriceList {
       if (!points_.empty() && bits <= points_.back().bits) {
         points_.back() = {rate, std::min(bits, points_.back().bits)};
       } else {
-        if (!points_.empty() && !neighbours({previous, 0}, points_.back())) refine(points_.back(), rate, bits_per_key);
+        if (!points_.empty() && !neighbours({previous, 0}, points_.back())) {
+          Point& last = points_.back();  // down to the lowest rate that still costs the same
+          last.rate = rate_for_price(bits_per_key, last.bits, last.rate, rate);
+        }
         previous = points_.empty() ? 1 : points_.back().rate;
         points_.push_back({rate, bits});
       }
@@ -70,8 +74,8 @@ class PriceList {
   std::size_t size() const noexcept { return points_.size(); }
   const Point& operator[](std::size_t i) const noexcept { return points_[i]; }
 
-  // The lowest rate for so many bits: between two points one step apart in proportion, else the lower point's; 1 if
-  // nothing is that cheap.
+  // The lowest rate for `bits` bits per key: between two points one step apart in proportion, else the lower point's; 1
+  // if nothing is that cheap.
   double rate_for(double bits) const noexcept {
     const auto after =
         std::upper_bound(points_.begin(), points_.end(), bits, [](double b, const Point& p) { return b < p.bits; });
@@ -91,19 +95,10 @@ class PriceList {
   }
 
  private:
-  // Walks a point down to the lowest rate that still costs the same.
-  template <class BitsPerKey>
-  static void refine(Point& point, double too_low, BitsPerKey&& bits_per_key) {
-    for (int i = 0; i < 30; ++i) {
-      const double middle = std::sqrt(point.rate * too_low);
-      (bits_per_key(middle) <= point.bits ? point.rate : too_low) = middle;
-    }
-  }
-
   static bool neighbours(const Point& a, const Point& b) noexcept { return a.rate / b.rate < 1 + 1.5 / kSteps; }
 
   static constexpr int kSteps = 64;    // points per halving of the rate
-  static constexpr int kLastBit = 24;  // down to 2^-24; the paper stops at 20 bits, for lack of need
+  static constexpr int kLastBit = 24;  // down to 2^-24; the paper stops at 20 bits
 
   std::vector<Point> points_;
 };
@@ -130,7 +125,7 @@ class KnownList {
     counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
     for (double x : counts) points_.push_back({x, scale * curve.weight(x)});
   }
-  // Only these many, of that weight.
+  // Only `count` negatives, of that weight.
   KnownList(double count, double weight) : points_{{count, weight}} {}
 
   std::size_t size() const noexcept { return points_.size(); }
@@ -138,21 +133,21 @@ class KnownList {
   double weight() const noexcept { return points_.empty() ? 0 : points_.back().weight; }
 
  private:
-  static constexpr int kSteps = 256;  // 7 % apart at 1e8 negatives; finer ones moved no rate by 0.1 %
+  static constexpr int kSteps = 256;  // 7 % apart at 1e8 negatives
 
   std::vector<Point> points_;
 };
 
 struct StackProblem {
-  double keys = 1;                  // that the next layer of keys would hold
-  double bits = 0;                  // that may be spent
-  double layer_bits = 0;            // that a layer takes beside its price,
-  double layer_keys = 0;            // and so many keys more than it holds, at its price
-  double strangers = 1;             // weight of the queries about strangers that come this far
-  double spare = 0;                 // room for so many standard deviations more keys than are expected below layer 2
-  double cold = 0;                  // part of the queries that only the first layer will answer
+  double keys = 1;                  // keys that the next layer of keys would hold
+  double bits = 0;                  // bits that may be used
+  double layer_bits = 0;            // bits that a layer costs more than its price (LayerExtra),
+  double layer_keys = 0;            // and keys that it pays for in addition
+  double strangers = 1;             // weight of the queries about strangers that reach this layer
+  double spare = 0;                 // standard deviations of keys for which layers after layer 2 have room
+  double cold = 0;                  // share of the queries that only the first layer will answer
   double wfpr = 0;                  // 0: the lowest for the bits; else the fewest bits that reach it
-  double max_stranger = 1;          // strangers that come this far are accepted at most at this rate
+  double max_stranger = 1;          // the highest FPR on strangers that reach this layer
   std::size_t layers = kMaxLayers;  // at most
   bool negatives_next = false;      // the next layer is one of negatives
   bool all_known_reach = false;     // known negatives are stored whether or not the layers of keys accept them
@@ -167,26 +162,26 @@ struct StackPlan {
   bool found = false;
 };
 
-namespace stack_detail {
+namespace detail {
 
-// Two more layers cost every key two more queries: they must lower the rate by 1 %, or the bits by what 1 % costs.
+// Two more layers cost every key two more queries: they must lower the FPR by 1 %, or the bits by what 1 % costs.
 inline constexpr double kPays = 0.99, kPaysBits = 0.999;
 inline constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // [0]: into the KnownList; [i]: into the PriceList, for layer i. The first layer of keys follows from the others.
-using Choice = std::array<std::uint32_t, kMaxLayers + 1>;
+using StackChoice = std::array<std::uint32_t, kMaxLayers + 1>;
 
-class Search {
+class StackSearch {
  public:
-  Search(const PriceList& prices, const KnownList& known, const StackProblem& problem)
+  StackSearch(const PriceList& prices, const KnownList& known, const StackProblem& problem)
       : prices_(prices), known_(known), problem_(problem), closing_(problem.negatives_next ? 2 : 1) {}
 
   // The goal of the stack: its weighted rate, or its bits if a rate is wanted; kNever if it is not allowed.
-  double score(const Choice& choice, std::size_t layers, StackPlan* plan = nullptr) const {
+  double score(const StackChoice& choice, std::size_t layers, StackPlan* plan = nullptr) const {
     const KnownList::Point none{0, 0};
     const KnownList::Point& x = known_.size() == 0 || layers == 1 ? none : known_[choice[0]];
     const double other = problem_.strangers + known_.weight() - x.weight;
-    // Layers above the closing one: at most one, of negatives.
+    // Layers before the closing one: at most one, of negatives.
     double keys = problem_.keys, accepted = 0, above = 1,
            fixed_bits = problem_.layer_bits * static_cast<double>(layers);
     if (closing_ == 2) {
@@ -196,7 +191,7 @@ class Search {
       accepted = 1 - rate;
       above = rate;
     }
-    // Layers below it, for one that passes the closing layer.
+    // Layers after it, for a query that passes the closing layer.
     const double closing_keys = (closing_ == 2 ? at_most(keys) : keys) + problem_.layer_keys;
     double known = x.count, known_bits = 0, reaches = 1, passed = 0, known_reaches = 1;
     for (std::size_t i = closing_ + 1; i <= layers; ++i) {
@@ -241,17 +236,17 @@ class Search {
     return problem_.wfpr > 0 ? bits : wfpr;
   }
 
-  // The best stack of exactly so many layers that was found from the grid and from `smaller`.
-  double best(std::size_t layers, const Choice& smaller, std::size_t smaller_layers, Choice& out) const {
+  // The best stack of exactly `layers` layers found from the grid and from `smaller`.
+  double best(std::size_t layers, const StackChoice& smaller, std::size_t smaller_layers, StackChoice& out) const {
     if (layers == closing_ && closing_ == 1) return out = {}, score(out, 1);
     constexpr std::size_t kRates = 24, kKnown = 32, kStarts = 8;
     struct Start {
       double score;
-      Choice choice;
+      StackChoice choice;
     };
     std::vector<Start> starts;
     const auto by_score = [](const Start& a, const Start& b) { return a.score < b.score; };
-    const auto offer = [&](const Choice& choice) {
+    const auto offer = [&](const StackChoice& choice) {
       if (const double s = score(choice, layers); s != kNever) starts.push_back({s, choice});
     };
     const auto spread = [](std::size_t i, std::size_t of, std::size_t size) {
@@ -259,7 +254,7 @@ class Search {
     };
     const std::size_t rates = std::min(kRates, prices_.size()), knowns = std::min(kKnown, known_.size());
     for (std::size_t b = 0; b < rates; ++b) {
-      Choice choice{};
+      StackChoice choice{};
       for (std::size_t c = 0; c < rates; ++c)
         for (std::size_t x = 0; x < knowns; ++x) {
           for (std::size_t i = 1; i <= layers; ++i) choice[i] = spread(i % 2 == 0 ? b : c, rates, prices_.size());
@@ -273,10 +268,10 @@ class Search {
     }
     std::sort(starts.begin(), starts.end(), by_score);
     double least = kNever;
-    std::vector<Choice> tried;
+    std::vector<StackChoice> tried;
     for (Start& start : starts) {
       // Neighbours on the grid lead to the same place.
-      const auto near = [&](const Choice& c) {
+      const auto near = [&](const StackChoice& c) {
         const auto apart = [&](std::size_t i) {
           return std::abs(static_cast<int>(c[i]) - static_cast<int>(start.choice[i]));
         };
@@ -295,19 +290,19 @@ class Search {
   }
 
  private:
-  // How many keys pass a layer of negatives is drawn when it is built; some more than expected must find room below it,
-  // because with whole fingerprints there may be no smaller layer. What is not needed the next plan spends.
+  // How many keys pass a layer of negatives is random. The layer after it has room for some more than expected, because
+  // with whole fingerprints there may be no smaller layer. The next plan uses what was not needed.
   double at_most(double keys) const noexcept { return keys + problem_.spare * std::sqrt(keys); }
 
-  // The next float: the last bits of a double are not the same with every compiler, and plans must be. Not the one
-  // below, which could cost another whole bit of fingerprint.
+  // The next float above: the last bits of a double differ between compilers, and plans must not. Not the float below,
+  // which could cost another whole bit of fingerprint.
   static double rounded_up(double rate) noexcept {
     const auto near = static_cast<float>(rate);
     return near < rate ? std::nextafter(near, 2.0f) : near;
   }
 
-  // The rate of the closing layer: the lowest at which keys * price + known_bits * rate fits. From below, each round
-  // gives what the last rate leaves for the layer of negatives.
+  // The rate of the closing layer: the lowest at which keys * price + known_bits * rate fits. It is approached from
+  // below: each round uses the bits that the last rate leaves after the layer of negatives.
   double close(double keys, double known_bits, double bits) const noexcept {
     double rate = 0;
     for (int round = 0; round < 64; ++round) {
@@ -319,16 +314,16 @@ class Search {
     return rate;
   }
 
-  // Moves one unknown, or two at once, by a step that halves until it is 1.
-  void descend(Choice& choice, double& least, std::size_t layers) const {
-    const auto moved = [&](Choice& c, std::size_t i, std::int64_t by) {
+  // Moves one unknown, or two together, by a step that halves until it is 1.
+  void descend(StackChoice& choice, double& least, std::size_t layers) const {
+    const auto moved = [&](StackChoice& c, std::size_t i, std::int64_t by) {
       const auto last = static_cast<std::int64_t>(i == 0 ? known_.size() : prices_.size()) - 1;
       const std::int64_t to = std::clamp<std::int64_t>(static_cast<std::int64_t>(c[i]) + by, 0, last);
       const bool changed = to != c[i];
       c[i] = static_cast<std::uint32_t>(to);
       return changed && i != closing_;
     };
-    const auto take = [&](const Choice& trial) {
+    const auto take = [&](const StackChoice& trial) {
       const double s = score(trial, layers);
       if (!(s < least * (1 - 1e-9))) return false;
       least = s;
@@ -339,7 +334,7 @@ class Search {
       bool gained = false;
       for (std::size_t i = 0; i <= layers; ++i)
         for (std::int64_t by : {-step, step})
-          for (Choice one = choice; moved(one, i, by) && take(one); one = choice) gained = true;
+          for (StackChoice one = choice; moved(one, i, by) && take(one); one = choice) gained = true;
       return gained;
     };
     const auto move_two = [&](std::int64_t step) {
@@ -348,7 +343,7 @@ class Search {
         for (std::size_t j = 0; j < i; ++j)
           for (std::int64_t by : {-step, step})
             for (std::int64_t and_by : {-step, step})
-              for (Choice two = choice; moved(two, i, by) && moved(two, j, and_by) && take(two); two = choice)
+              for (StackChoice two = choice; moved(two, i, by) && moved(two, j, and_by) && take(two); two = choice)
                 gained = true;
       return gained;
     };
@@ -362,19 +357,19 @@ class Search {
   std::size_t closing_;
 };
 
-}  // namespace stack_detail
+}  // namespace detail
 
 // Requires a problem of at least one layer (two, if negatives are next).
 inline StackPlan plan_stack(const PriceList& prices, const KnownList& known, const StackProblem& problem) {
-  using namespace stack_detail;
+  using namespace detail;
   StackPlan plan;
   if (prices.size() == 0) return plan;
-  const Search search(prices, known, problem);
-  Choice best{};
+  const StackSearch search(prices, known, problem);
+  StackChoice best{};
   double least = kNever;
   std::size_t best_layers = 0;
   for (std::size_t layers = problem.negatives_next ? 2 : 1; layers <= problem.layers; layers += 2) {
-    Choice choice{};
+    StackChoice choice{};
     const double score = search.best(layers, best, best_layers, choice);
     if (best_layers != 0 && !(score < least * (problem.wfpr > 0 ? kPaysBits : kPays))) break;
     if (score == kNever) continue;

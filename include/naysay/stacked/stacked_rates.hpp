@@ -1,4 +1,4 @@
-// Stacked: what a stack of filters accepts, holds and costs, from the false-positive rates of its layers.
+// Rates of stacks: what a stack of filters accepts, holds and costs, from the false-positive rates of its layers.
 //
 //   layer      1          2          3          4          5
 //           +------+   +------+   +------+   +------+   +------+
@@ -7,19 +7,19 @@
 //   rate       a1    |    a2    |    a3    |    a4    |    a5
 //   refusal    no  <-+  maybe <-+    no  <-+  maybe <-+    no
 //
-//   who reaches the end of layers 1..i        keys  a2 a4 a6 ..   known negatives  a1 a3 a5 ..   strangers  a1 a2 a3 ..
+//   share that passes layers 1..i             keys  a2 a4 a6 ..   known negatives  a1 a3 a5 ..   strangers  a1 a2 a3 ..
 //
 //   paper          here
 //   alpha_i        rates[i - 1]; T_L = rates.size(), which is odd
-//   psi            known_share: the part of the negative queries that is about known negatives
+//   psi            known_share: the share of the negative queries that is about known negatives
 //   s(alpha)       price(rate): bits per key of the base
 //   |N_k| / |P|    known_per_key
-//   EFPR, EFPB     stacked_fpr, stacked_stranger
+//   EFPR, EFPB     fpr, stranger
 //   c_i, c_q       the units of StackedWork and of the *_queries functions: one insert, one query of a base filter
 //
 // Source     Deeds, 2020, section 2.2. Its sum for the query cost of known negatives starts one term too early (layers
-//            2 and 3 are reached with chance a1, not 1), and its build cost asks the last layer about the known
-//            negatives, which no build needs; both are as counted here.
+//            2 and 3 are reached with probability a1, not 1), and its build cost includes queries of the last layer
+//            about known negatives, which no build needs; here both are counted as they are.
 #pragma once
 
 #include <cstddef>
@@ -82,8 +82,8 @@ inline StackedWork build_work(std::span<const double> rates) noexcept {
   return work;
 }
 
-// Base queries of one query: each layer that is reached is asked. A key passes all positive layers, a known negative
-// all negative ones, and the others by chance; a stranger passes all of them by chance.
+// Base queries of one query: one for each layer that is reached. A key passes all layers of keys, a known negative all
+// layers of negatives, and the others by chance; a stranger passes all of them by chance.
 inline double queries(std::span<const double> rates, bool key, bool known) noexcept {
   double reaches = 1, queries = 0;
   for (std::size_t i = 0; i < rates.size(); ++i) {
@@ -93,14 +93,8 @@ inline double queries(std::span<const double> rates, bool key, bool known) noexc
   }
   return queries;
 }
-inline double key_queries(std::span<const double> rates) noexcept {
-  return queries(rates, true, false);
-}
-inline double known_queries(std::span<const double> rates) noexcept {
-  return queries(rates, false, true);
-}
-inline double stranger_queries(std::span<const double> rates) noexcept {
-  return queries(rates, false, false);
-}
+inline double key_queries(std::span<const double> rates) noexcept { return queries(rates, true, false); }
+inline double known_queries(std::span<const double> rates) noexcept { return queries(rates, false, true); }
+inline double stranger_queries(std::span<const double> rates) noexcept { return queries(rates, false, false); }
 
 }  // namespace naysay::stacked
