@@ -14,6 +14,8 @@
 namespace naysay {
 namespace {
 
+using guarded::detail::Guard;
+using guarded::detail::PinnedIndex;
 using sample::numbers;
 
 TEST(Guard, HoldsExactlyTheDigestsThatWerePutInAndNotRemoved) {
@@ -68,7 +70,7 @@ TEST(Guard, TellsDigestsApartThatDifferInOneBit) {
   EXPECT_TRUE(guard.holds(d));
 }
 
-TEST(Guard, LetsEqualCostsLeaveFromEverywhere) {
+TEST(Guard, EvictsEqualCostsFromEverywhere) {
   Guard guard(2000);
   sample::Words random(3);
   while (!guard.full()) guard.put(digest(random()), 1);

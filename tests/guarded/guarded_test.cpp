@@ -1,4 +1,4 @@
-// Guarded: what is named, reported or pinned is refused, and what is in is never denied, against a model.
+// Guarded, against a model: negatives that are given, reported or pinned are refused; keys that are in never are.
 #include "naysay/guarded/guarded.hpp"
 
 #include <gtest/gtest.h>
@@ -10,11 +10,12 @@
 namespace naysay {
 namespace {
 
+using guarded::detail::Guard;
 using sample::bytes_of;
 using sample::must_build;
 using sample::numbers;
 
-// bits_per_key that leaves `base` bits a key beside a guard of `entries`.
+// bits_per_key that leaves `base` bits per key next to a guard of `entries`.
 double bits_for(double base, std::uint64_t entries, std::uint64_t keys) {
   return base + static_cast<double>(Guard::bits_for(entries) - Guard::bits_for(1)) / static_cast<double>(keys);
 }
@@ -46,7 +47,7 @@ TEST(Guarded, RefusesAReportedNegativeUntilItIsInserted) {
   for (const Digest& d : keys) ASSERT_TRUE(f.may_contain(d));
 }
 
-TEST(Guarded, LetsTheSmallestAccumulatedCostLeaveAFullGuard) {
+TEST(Guarded, EvictsTheSmallestAccumulatedCostFromAFullGuard) {
   const auto keys = numbers(0, 2000);
   auto f = must_build<GuardedCuckoo>({.keys = keys}, {.bits_per_key = bits_for(6.4, 100, 2000), .guard = 100});
   auto wrong = accepted_by(f, numbers(1'000'000, 20'000));

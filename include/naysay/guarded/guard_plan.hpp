@@ -1,13 +1,19 @@
-// Guard plan: how much of a filter's space goes to the base and how much to the guard. Numbers in, numbers out.
+// GuardPlan: how a guarded filter divides its bits between the base and the guard. Numbers in, numbers out.
 //
-//   known negatives m --rate r of the base--> m r false positives now --> entries that the guard needs
-//          the more the guard takes, the higher the base's r: the best split is searched for
+//   m known negatives --FPR r of the base--> m r false positives at any moment --> entries that the guard needs
+//
+//   bits   |<------------- base ------------->|<-- guard -->|      a larger guard leaves fewer bits to the base, which
+//                                                                  raises r: the best split is searched for
 //
 //   m r + 6 sqrt(m r) + 6   entries hold all of them, but once in 1e9 (six standard deviations of a Poisson number, and
-//                           a few for small ones, which are not normal)
+//                           a few for small numbers, which are not normal)
 //
 // With fewer entries the costliest of the false positives are held: of the known negatives, sorted by cost, about the
 // first entries / r are covered.
+//
+// Promises   Without known negatives the guard uses at most 1/16 of the bits.
+// Cost       One sort of the costs, and a few hundred evaluations of the base's price.
+// Source     our own.
 #pragma once
 
 #include <algorithm>
@@ -15,6 +21,8 @@
 #include <cstdint>
 #include <span>
 #include <vector>
+
+#include "naysay/core/price.hpp"
 
 namespace naysay::guarded {
 
@@ -34,33 +42,21 @@ struct GuardPlan {
   double wfpr = 1;  // expected: strangers and known negatives that the guard has no room for
 };
 
-// For reports of negatives that nobody has named, the guard has room for the false positives of so many a key, as long
-// as that is at most 1/16 of the space, or 1/64 if negatives have been named.
+// Room for reports: the guard reserves entries for the false positives among kUnnamedPerKey unknown negatives per key,
+// but at most 1/16 of the bits, or 1/64 if known negatives are given.
 inline constexpr double kUnnamedPerKey = 2;
 inline constexpr double kUntoldGuardShare = 1.0 / 16, kToldGuardShare = 1.0 / 64;
 
-// The lowest rate whose price is at most `bits`. Requires that price falls as the rate grows.
-template <class Price>
-double rate_for_price(Price&& price, double bits) noexcept {
-  double low = 0.01, high = 60;  // log2(1 / rate)
-  if (price(std::exp2(-low)) > bits) return 1;
-  for (int i = 0; i < 30; ++i) {
-    const double middle = (low + high) / 2;
-    (price(std::exp2(-middle)) <= bits ? low : high) = middle;
-  }
-  return std::exp2(-low);
-}
-
-// How many false positives a guard surely holds: the mean of a Poisson number that stays below `entries`.
+// The false positives that a guard surely holds: the mean of a Poisson number that stays below `entries`.
 inline double sure_entries(double entries) noexcept {
   const double root = std::sqrt(entries + 3) - 3;
   return root > 0 ? root * root : 0;
 }
 
-// And the other way round: entries for so many false positives on average.
+// The inverse: entries for `mean` false positives on average.
 inline double entries_for(double mean) noexcept { return mean + 6 * std::sqrt(mean) + 6; }
 
-// The part of all costs that lies beyond the costliest negatives: computed once, at counts that grow by a twentieth.
+// The share of all costs beyond the costliest negatives: computed once, at counts that grow by a twentieth.
 class CostsBeyond {
  public:
   CostsBeyond(double negatives, std::span<const float> descending)
@@ -76,9 +72,9 @@ class CostsBeyond {
   double operator()(double covered) const noexcept {
     if (covered >= negatives_) return 0;
     if (!named_) return 1 - covered / negatives_;
-    const auto behind =
+    const auto after =
         std::upper_bound(points_.begin(), points_.end(), covered, [](double c, const Point& p) { return c < p.count; });
-    return (behind - 1)->costs;  // the first point is at 0
+    return (after - 1)->costs;  // the first point is at 0
   }
 
  private:
@@ -90,8 +86,8 @@ class CostsBeyond {
   bool named_;
 };
 
-// price(fpr): bits a key of the base. space(entries): bits of a guard. A guard of the fewest entries is free of charge:
-// the smallest filters could not pay it.
+// price(fpr): bits per key of the base. space(entries): bits of a guard. A guard of one group is not charged, because
+// the smallest filters could not pay for it.
 template <class Price, class Space>
 GuardPlan plan_guard(const GuardProblem& q, Price&& price, Space&& space) {
   constexpr double kStep = 1.1, kLargest = 0.75;  // of the space

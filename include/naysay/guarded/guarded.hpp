@@ -1,46 +1,46 @@
-// Guarded: any filter that can insert and erase, and a guard that remembers, whole, the negatives it must not accept.
+// Guarded<Base>: a dynamic filter that stops making the mistakes that are reported to it.
 //
-//                no                        build, adapt      index: pinned negatives by their address in the base;
-//   digest --> base --> "no"                    |            insert alone reads it
-//               | yes                           v               |
-//               v                              guard <----------+ whom an insert turns into a false positive
-//             guard --> "no"
-//               | not in it
-//               v
-//            "maybe"
+// It has two parts. The base is any filter with insert and erase (a cuckoo filter by default). The guard is a small
+// exact table: it holds the digests of those known negatives that the base accepts at the moment.
 //
-// The base errs on a few of the known negatives at any moment, and only those need an entry: m * rate, not m. They get
-// one when they are named up front (Workload::negatives), when they are reported (adapt), or, if they are pinned, in
-// the very insert that would have made the base accept them. bits_per_key pays for base and guard together; the split
-// is planned from the negatives named and the base's price (theory/guard.hpp).
+//   query --> base --- no ----> "no"
+//               |
+//             maybe --> guard -- found ----> "no"
+//                         |
+//                      not found ---------> "maybe"
 //
-//   guard    room for so many entries; -1: planned; 0: none, then this is the base and adapt keeps nothing
-//   pinned   every negative named up front is pinned. Needs a base with addresses (AddressedFilter): cuckoo has them.
-//            In a counting Bloom filter or a seesaw a digest shares many counters with others, and those refuse.
+// The base accepts only a fraction fpr of the m known negatives, so the guard needs about m * fpr entries, not m. A
+// negative gets its entry when the filter is built, when it is reported (adapt), or, if it is pinned, in the insert
+// that would make the base accept it. bits_per_key pays for base and guard together; guard_plan.hpp splits it.
 //
-// Promises   never denies a key that is in. insert(key) removes the key's guard entry, so nothing said of it before
-//            counts. A negative for which adapt() returned true is refused from then on until it is inserted as a key
-//            or its entry leaves a full guard. A pinned negative is refused at every moment, whatever is inserted and
-//            erased, until it is inserted as a key: then it is a key, and no longer pinned. An insert that finds no
-//            room in the base, or no room in the guard for the pinned negatives that it would turn into false
-//            positives, returns false and changes nothing. Erasing what may_contain denies returns false and changes
-//            nothing.
-// Does not   tell apart two keys whose 128-bit digests are equal: guard one of them (adapt, or a named negative) while
-//            the other is in, and the one that is in is denied. Among 1e9 keys and 1e9 negatives there is such a pair
-//            with a chance of 3e-21. With guard = 0 there is no such case. The digest of 128 zeros cannot be pinned.
-//            Notice the erasure of a key that was never inserted, if the base takes it for one. Then the base may lose
-//            another key, as it would alone.
-// Cost       "no" of the base: nothing more. "maybe": one word of the guard's hints, of which there are 4 bytes a slot.
-//            insert and erase: the same; insert among pinned negatives one more random read, of the index. 206 bits for
-//            a guard entry, 168 for a pinned negative in the index.
+//   guard    the number of entries; -1: planned; 0: none: then this is the base, and adapt keeps nothing
+//   pinned   whether the negatives given to build() are pinned. An index of them by their address in the base says
+//            which of them an insert would make the base accept; only insert reads it. Needs a base with addresses
+//            (AddressedFilter), such as cuckoo; in a counting Bloom filter or a seesaw a digest shares counters with
+//            many others, so it has no address.
 //
-// Full guard, and only then: entries that the base denies at this moment are dropped (each addition looks at kSweep
-// groups of 15); if there are none, the smallest accumulated cost leaves, and of equal ones any. A newcomer that costs
-// less than every entry is turned away, and adapt says so. Pinned entries leave for nobody.
+// Full guard. Entries that the base denies at the moment are dropped (each addition looks at kSweep groups of 15). If
+// there are none, the entry with the smallest accumulated cost is evicted. A new negative that costs less than every
+// entry is not stored, and adapt returns false. Pinned entries are never evicted.
 //
-// Index: needs as many bits as all the pinned digests, is not counted in size_bits(), and is not needed to ask:
-// index_bits() tells its size, and drop_index() leaves a filter that answers, erases and adapts, but whose insert says
-// "no room": without the index it could not keep its word.
+// Index. It is not needed for queries and not counted in size_bits(); index_bits() is its size. After drop_index() the
+// filter answers, erases and adapts, but insert returns false if negatives are pinned.
+//
+// Promises   A key that is in the filter is never denied. insert(key) removes the key's guard entry; any earlier report
+//            about this key is forgotten. A negative for which adapt() returned true is refused until it is inserted
+//            as a key or its entry is evicted from a full guard. A pinned negative is never accepted, whatever is
+//            inserted and erased, until it is inserted as a key; then it is a key and no longer pinned. An insert that
+//            finds no room in the base, or no room in the guard for the pinned negatives that it would make the base
+//            accept, returns false and changes nothing. Erasing a key that may_contain denies returns false and
+//            changes nothing.
+// Does not   distinguish two keys with equal 128-bit digests: if one is guarded while the other is in, the one that is
+//            in is denied. (With guard = 0 this cannot happen.) The digest of 128 zeros cannot be pinned. It does not
+//            detect erasure of a key that was never inserted (a false positive of the base); that may remove another
+//            key, as in the base alone.
+// Cost       Query: nothing more when the base says "no"; one word of the guard's hints when it says "maybe". Insert
+//            and erase: the same; with pinned negatives insert reads one more random word, of the index. Space: 206
+//            bits per guard entry, 168 bits per pinned negative in the index.
+// Source     our own; compared with SSCF (WWW 2022) in docs/guarded.md.
 #pragma once
 
 #include <algorithm>
@@ -48,19 +48,21 @@
 #include <string>
 #include <vector>
 
+#include "naysay/bloom/counting_bloom.hpp"
+#include "naysay/core/filter.hpp"
+#include "naysay/cuckoo/cuckoo.hpp"
 #include "naysay/guarded/detail/guard.hpp"
 #include "naysay/guarded/detail/pinned_index.hpp"
-#include "naysay/seesaw/seesaw.hpp"
-#include "naysay/bloom/counting_bloom.hpp"
-#include "naysay/cuckoo/cuckoo.hpp"
-#include "naysay/core/filter.hpp"
 #include "naysay/guarded/guard_plan.hpp"
+#include "naysay/seesaw/seesaw.hpp"
 
 namespace naysay {
 
 template <class Base>
 class Guarded {
   static_assert(ErasableFilter<Base> && TunableFilter<Base>);
+  using Guard = guarded::detail::Guard;
+  using PinnedIndex = guarded::detail::PinnedIndex;
 
  public:
   struct Params {
@@ -77,17 +79,18 @@ class Guarded {
   };
 
   static constexpr Claims kClaims = {
-      .about = AddressedFilter<Base>
-                   ? "keys come and go; a false positive named or reported is refused from then on"
-                   : "a counting filter and a guard: what is named or reported is refused from then on",
+      .about =
+          AddressedFilter<Base>
+              ? "inserts and deletes; a false positive that is given or reported is refused from then on"
+              : "a counting filter and a guard: a false positive that is given or reported is refused from then on",
       .uses_negatives = true,
       .exact_on_negatives = AddressedFilter<Base>,
       .fpr_model_error = Base::kClaims.fpr_model_error,
-      // one group of the guard, and the fields beside the base
+      // one group of the guard, and the fields that are not the base's
       .fixed_bits = Base::kClaims.fixed_bits + Guard::bits_for(1) + 6 * 64,
   };
 
-  // Of a filter that was told of no negatives.
+  // For a filter that is given no negatives.
   static double bits_per_key(double fpr) { return Base::bits_per_key(fpr) / (1 - guarded::kUntoldGuardShare); }
   static Params params_for(double fpr) { return {.bits_per_key = bits_per_key(fpr)}; }
 
@@ -95,23 +98,19 @@ class Guarded {
     const guarded::GuardPlan plan = choose(w, p, o);
     if (p.pinned && !AddressedFilter<Base>)
       return Error{Errc::invalid_argument,
-                   "guarded: pinned is true; this base has no addresses, the filter guarded has"};
+                   "guarded: pinned is true, but this base has no addresses; use the filter guarded"};
     if (!(plan.base_bits_per_key > 0))
       return Error{Errc::out_of_budget, "guarded: a guard of " + to_text(plan.entries) + " entries leaves nothing of " +
-                                            to_text(p.bits_per_key) + " bits a key; fewer would help"};
+                                            rounded_text(p.bits_per_key) + " bits per key; use fewer"};
     typename Base::Params base;
     base.bits_per_key = plan.base_bits_per_key;
-    auto built = Base::build(w, base, o);
-    if (!built) return std::move(built).error();
     Guarded f;
-    f.base_ = std::move(*built);
+    NAYSAY_TRY(f.base_, Base::build(w, base, o));
     f.guard_ = Guard(plan.entries);
     const Guard accepted = f.accepted(w, o);
-    if (p.pinned) {
-      if (auto ok = f.pin(w, accepted); !ok) return ok.error();
-    }
+    if (p.pinned) NAYSAY_CHECK(f.pin(w, accepted));
     f.guard_costliest(accepted, p.pinned);
-    o.say("bits a key of the base",
+    o.say("bits per key of the base",
           static_cast<double>(f.base_.size_bits()) / static_cast<double>(std::max<std::uint64_t>(o.room(w), 1)));
     o.say("known negatives that the base accepts", static_cast<double>(accepted.used()));
     o.say("guarded", static_cast<double>(f.guard_.used()));
@@ -132,7 +131,7 @@ class Guarded {
 
   bool erase(Digest d) noexcept { return !guard_.holds(d) && base_.erase(d); }
 
-  // True: d is refused from now on. False: the guard is full of what costs more. Requires that d is not a key.
+  // True: d is refused from now on. False: the guard is full of entries that cost more. Requires that d is not a key.
   bool adapt(Digest d, float cost) noexcept {
     if (!base_.may_contain(d)) return true;
     return guard(d, sane(cost));
@@ -167,15 +166,15 @@ class Guarded {
     visit("index", self.index_);
   }
   Result<Ok> validate() const {
-    if (auto ok = base_.validate(); !ok) return ok;
-    if (auto ok = guard_.validate(); !ok) return ok;
+    NAYSAY_CHECK(base_.validate());
+    NAYSAY_CHECK(guard_.validate());
     if (!AddressedFilter<Base> && pins_ != 0)
-      return Error{Errc::corrupt, "guarded: " + to_text(pins_) + " pinned negatives over a base without addresses"};
+      return Error{Errc::corrupt, "guarded: " + to_text(pins_) + " pinned negatives, but the base has no addresses"};
     return Ok{};
   }
 
  private:
-  static constexpr std::uint64_t kSweep = 2;  // groups looked at for each addition: 30 queries of the base
+  static constexpr std::uint64_t kSweep = 2;  // groups checked per addition: 30 queries of the base
   static constexpr std::uint64_t kMaxGuard = std::uint64_t{1} << 40;
 
   template <class BaseProbe>
@@ -204,13 +203,13 @@ class Guarded {
     return guarded::plan_guard(q, Base::bits_per_key, Guard::bits_for);
   }
 
-  // Those known negatives that the base accepts, without those that are keys.
+  // The known negatives that the base accepts, without those that are keys.
   Guard accepted(const Workload& w, const BuildOptions& o) const {
     std::vector<std::uint64_t> numbers;
     std::uint8_t answers[kBatch];
     for (std::size_t at = 0; at < w.negatives.size(); at += kBatch) {
       const auto part = w.negatives.subspan(at, std::min(kBatch, w.negatives.size() - at));
-      if (at % kTellEvery == 0) o.tell("guarded: asking for the known negatives", at, w.negatives.size());
+      if (at % kTellEvery == 0) o.tell("guarded: querying the known negatives", at, w.negatives.size());
       naysay::may_contain(base_, part, answers);
       for (std::size_t i = 0; i < part.size(); ++i)
         if (answers[i] != 0) numbers.push_back(at + i);
@@ -248,7 +247,7 @@ class Guarded {
       if (accepted.used() > guard_.room())
         return Error{Errc::out_of_budget, "guarded: the base accepts " + to_text(accepted.used()) +
                                               " pinned negatives and the guard has room for " + to_text(guard_.room()) +
-                                              "; more bits_per_key would help"};
+                                              "; use more bits_per_key"};
       std::vector<Digest> digests(w.negatives.begin(), w.negatives.end());
       if (std::find(digests.begin(), digests.end(), PinnedIndex::kUnused) != digests.end())
         return Error{Errc::invalid_argument, "guarded: a negative has the digest 0, which cannot be pinned"};
@@ -263,8 +262,8 @@ class Guarded {
     return [this](Digest d) noexcept { return base_.address(d); };
   }
 
-  // Every pinned negative that the base accepts has an entry. So an insert at an address that the base accepts already
-  // needs none, and at another it needs one for each pinned negative there that has none left from before.
+  // Every pinned negative that the base accepts has an entry. So an insert at an address that the base already accepts
+  // needs no new entry; at another address it needs one for each pinned negative there that has none.
   bool insert_among_pinned(Digest d) noexcept {
     if constexpr (AddressedFilter<Base>) {
       if (index_.empty()) return false;
@@ -320,7 +319,7 @@ class Guarded {
       drop_idle(guard_.groups());
     return !guard_.full();
   }
-  // Drops what the base denies anyway, group by group, until there is room or so many groups have been looked at.
+  // Drops entries that the base denies, group by group, until there is room or `groups` groups have been checked.
   void drop_idle(std::uint64_t groups) noexcept {
     for (; groups > 0 && guard_.full(); --groups)
       guard_.sweep([this](std::uint64_t slot, Digest x) {

@@ -1,28 +1,29 @@
-// Guard: a small table of whole digests with costs. When it is full, the smallest cost leaves.
+// Guard: a small exact table of digests with costs, from which the entry with the smallest cost can be evicted.
 //
-//   hints     32 bits for a slot, one set for each entry: most digests are known by it not to be here
+//   hints     32 bits per slot, one of them set for each entry: for most digests they show that it is not here
 //                |
 //   group        v    tags (15)                 passed     rests (15 x 15 bytes)     costs (15)
 //           +----------------------------------+---+   +------------------------+  +-----------------+
 //     g     | a1 3c 07 .. .. .. .. .. .. .. .. | 2 |   | the other 120 bits ... |  | 4.0 1.5 9.0 ... |
 //           +----------------------------------+---+   +------------------------+  +-----------------+
 //              ^ tag = low byte of hi            |                                          | smallest of each group,
-//     g = fast_range(hi)                         +-> so many entries that belong            v of 16 groups, of 256 ...
-//                                                    here or before are behind g      tree of minima
+//     g = fast_range(hi)                         +-> number of entries that belong          v of 16 groups, of 256 ...
+//                                                    here or before and lie after g   tree of minima
 //
-// The keys of a guarded filter all ask here, and none is here: hints answer them by one word and one branch that is
-// nearly always the same. (The tags of 15 entries are one of 256 alike too often for a branch to be foreseen.) Bits of
-// what is removed stay until a quarter of the slots has been; then hints are written anew. A search reads one group of
-// tags, and the next one as long as `passed` is not 0. Tag and rest are the whole digest. An empty slot costs infinity,
-// so it is never the smallest.
+// Every query of a key in a guarded filter reads the guard, and no key is in it. The hints answer such a query with one
+// word and one branch that is nearly always the same. (With tags alone the branch would be harder to predict: one of
+// the 15 tags of a group often matches by chance.) The hint bit of a removed entry stays; when a quarter of the slots
+// has been removed, all hints are written again.
 //
-// Promises   holds() is true exactly for the digests that were put in and have neither been removed nor left; no two
-//            digests are mixed up. cheapest() is an entry of the smallest cost in the table; pinned entries come last.
-//            A put that has room always succeeds.
-// Does not   know what a digest stands for: two keys that share all 128 bits are one.
-// Cost       a digest that is not here: one word. Put and remove: a group or two of tags, one group of costs and a
-//            node of 16 for each level of the tree. bits_for(entries): 206 bits an entry at 19/20 of the slots.
-// Source     groups with a count of those that passed: F14 of Facebook's folly (2019), 14 slots there.
+// A search reads one group of tags, and the next one as long as `passed` is not 0. Tag and rest are the whole digest.
+// An empty slot has the cost infinity, so it is never the cheapest.
+//
+// Promises   holds() is true exactly for the digests that were put in and not removed. cheapest() is an entry of the
+//            smallest cost in the table; pinned entries come last. A put that has room always succeeds.
+// Does not   distinguish two keys that share all 128 bits.
+// Cost       For a digest that is not here: one word. Put and remove: a group or two of tags, one group of costs and a
+//            node of 16 per level of the tree. bits_for(entries): 206 bits per entry, with 19/20 of the slots in use.
+// Source     groups with a count of passed entries: F14 of Facebook's folly (2019), 14 slots there.
 #pragma once
 
 #include <algorithm>
@@ -33,16 +34,16 @@
 #include "naysay/core/bits.hpp"
 #include "naysay/core/filter.hpp"
 
-namespace naysay {
+namespace naysay::guarded::detail {
 
 class Guard {
  public:
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
-  static constexpr float kPinned = std::numeric_limits<float>::max();  // leaves for no other entry
+  static constexpr float kPinned = std::numeric_limits<float>::max();  // is evicted for no other entry
   static constexpr float kMaxCost = 1e38f;                             // sums stop here, below kPinned
 
   Guard() = default;
-  // Room for at least so many entries; 0: holds nothing, ever.
+  // Room for at least `entries` entries; 0: always empty.
   explicit Guard(std::uint64_t entries)
       : groups_(groups_for(entries)),
         hints_(hints_for(groups_)),
@@ -96,7 +97,7 @@ class Guard {
         if (taken(slot)) continue;
         tags_.at_mut(slot + g) = static_cast<unsigned char>(d.hi & 0xff);
         unsigned char* rest = rests_.mutable_data() + slot * kRest;
-        store_u64(rest + 7, d.hi);  // its lowest byte, which the tag has, is covered by the next line
+        store_u64(rest + 7, d.hi);  // its lowest byte, which is the tag, is overwritten by the next line
         store_u64(rest, d.lo);
         hint(d);
         used_ += 1;
@@ -109,14 +110,14 @@ class Guard {
     }
   }
 
-  // Requires a slot that is taken. Costs add up, to kMaxCost at most; what is pinned stays pinned.
+  // Requires a slot in use. Costs add up, to kMaxCost at most; a pinned entry stays pinned.
   void raise(std::uint64_t slot, float cost) noexcept {
     if (costs_[slot] == kPinned) return;
     pinned_ += cost == kPinned;
     set_cost(slot, cost == kPinned ? kPinned : std::min(costs_[slot] + cost, kMaxCost));
   }
 
-  // Requires a slot that is taken.
+  // Requires a slot in use.
   void remove(std::uint64_t slot) noexcept {
     const std::uint64_t at = slot / kSlots;
     std::uint64_t g = home(digest_at(slot));
@@ -127,15 +128,15 @@ class Guard {
     used_ -= 1;
     pinned_ -= costs_[slot] == kPinned;
     set_cost(slot, kEmpty);
-    if (++removed_ > costs_.size() / 4) hint_anew();
+    if (++removed_ > costs_.size() / 4) write_hints_again();
   }
   void remove(Digest d) noexcept {
     if (hinted(d)) [[unlikely]]
       take_out(d.lo, d.hi);
   }
 
-  // The slot of the smallest cost, or kNone if the table is empty. Which one of several: `luck` decides. They must not
-  // leave from one end of the table, or the other end would fill up.
+  // The slot of the smallest cost, or kNone if the table is empty. `luck` decides between several. They must not all be
+  // evicted from one end of the table, or the other end would fill up.
   std::uint64_t cheapest(std::uint64_t luck) const noexcept {
     if (groups_ == 0) return kNone;
     std::uint64_t node = 0;
@@ -157,7 +158,7 @@ class Guard {
       if (taken(slot)) body(slot, digest_at(slot));
     hand_ = next(hand_);
   }
-  // How many entries satisfy test(digest, cost), counted from the hand on, up to `enough`.
+  // The number of entries that satisfy test(digest, cost), counted from the hand on, up to `enough`.
   template <class Test>
   std::uint64_t count(std::uint64_t enough, Test&& test) const noexcept {
     std::uint64_t found = 0, slot = hand_ * kSlots;
@@ -206,11 +207,11 @@ class Guard {
   }
 
  private:
-  static constexpr std::uint64_t kSlots = 15, kLine = 16;  // tags of a group and what passed it: two words
+  static constexpr std::uint64_t kSlots = 15, kLine = 16;  // the tags of a group and its `passed`: two words
   static constexpr std::uint64_t kRest = 15;               // bytes of a digest without its tag
   static constexpr std::uint64_t kFan = 16;                // floats in a cache line
   static constexpr std::uint64_t kMaxGroups = std::uint64_t{1} << 40;
-  static constexpr unsigned char kManyPassed = 255;  // nobody knows how many: never goes down
+  static constexpr unsigned char kManyPassed = 255;  // too many to count: it never goes down
   static constexpr float kEmpty = std::numeric_limits<float>::infinity();
   static constexpr PackedFields kTags{8, 8};
 
@@ -218,22 +219,23 @@ class Guard {
     return std::min(kMaxGroups, divide_up(entries * 20, kSlots * 19));
   }
   static constexpr std::uint64_t hints_for(std::uint64_t groups) noexcept {
-    return std::max<std::uint64_t>(1, divide_up(groups * kSlots, 2));  // 32 bits a slot
+    return std::max<std::uint64_t>(1, divide_up(groups * kSlots, 2));  // 32 bits per slot
   }
 
-  // One bit: a digest that is not here finds it set 3 times in 100. Only lo is read, because the filter below reads it
-  // too: of an integer key hi need not even be computed. The bit is chosen by the lowest of lo, which the filter below
-  // hardly uses, so that a key it takes for an entry is seldom hinted as well.
+  // One bit per digest. Of the 32 bits per slot at most about one is set, so other digests seldom find theirs set.
+  // Only lo is read, because the base reads it too: for an integer key hi need not be computed. The bit is chosen by
+  // the lowest bits of lo, which the base hardly uses, so that a key that collides with an entry in the base seldom
+  // collides here as well.
   std::uint64_t hint_word(Digest d) const noexcept { return fast_range(d.lo, hints_.size()); }
   bool hinted(Digest d) const noexcept { return (hints_[hint_word(d)] >> (d.lo & 63)) & 1; }
   void hint(Digest d) noexcept { hints_.at_mut(hint_word(d)) |= std::uint64_t{1} << (d.lo & 63); }
 
-  // They take two numbers, not a Digest, whose hi GCC would compute before it is known that it is needed.
+  // Two numbers instead of a Digest: otherwise GCC computes hi before it is known to be needed.
   [[gnu::noinline]] bool is_here(std::uint64_t lo, std::uint64_t hi) const noexcept { return find({lo, hi}) != kNone; }
   [[gnu::noinline]] void take_out(std::uint64_t lo, std::uint64_t hi) noexcept {
     if (const std::uint64_t slot = find({lo, hi}); slot != kNone) remove(slot);
   }
-  void hint_anew() noexcept {
+  void write_hints_again() noexcept {
     removed_ = 0;
     std::fill_n(hints_.mutable_data(), hints_.size(), std::uint64_t{0});
     for_each([this](Digest d, float) { hint(d); });
@@ -294,8 +296,8 @@ class Guard {
   std::uint64_t groups_ = 0;
   std::uint64_t used_ = 0;
   std::uint64_t pinned_ = 0;
-  std::uint64_t hand_ = 0;     // the group that the next sweep begins with
-  std::uint64_t removed_ = 0;  // since the hints were written anew
+  std::uint64_t hand_ = 0;     // the group at which the next sweep begins
+  std::uint64_t removed_ = 0;  // since the hints were last written
   Array<std::uint64_t> hints_;
   Array<unsigned char> tags_;
   Array<unsigned char> rests_;
@@ -303,4 +305,4 @@ class Guard {
   Array<float> minima_;
 };
 
-}  // namespace naysay
+}  // namespace naysay::guarded::detail

@@ -1,20 +1,20 @@
-// PinnedIndex: negatives by their address in a filter, so that an insert finds those it would turn into false
-// positives.
+// PinnedIndex: negatives by their address in a filter, so that an insert finds those that it would make the filter
+// accept.
 //
 //   slot     0    1    2    3    4    5    6    7
 //         +----+----+----+----+----+----+----+----+
-//         |  a |    |  b |  c |  d |    |    |  e |      homes 0, 2 2 3, 7: sorted by home, each at its home or behind
+//         |  a |    |  b |  c |  d |    |    |  e |      homes 0, 2 2 3, 7: sorted by home, each at its home or after
 //         +----+----+----+----+----+----+----+----+
 //                      ^
 //    home(address(x)) = 2: read on until a slot is empty or has a later home; b, c are candidates: their address tells
 //
-// Two digests of one address are answered alike by the filter (AddressedFilter), so those that insert(x) may turn into
-// false positives are the ones at x's address, and no others.
+// A filter gives two digests of one address the same answer (AddressedFilter). So insert(x) may make it accept the
+// negatives at x's address, and no others.
 //
 // Promises   for_each(address) visits every digest of that address.
-// Does not   take part in a query: it is kept beside the filter, on the machine that inserts.
-// Cost       168 bits a digest: whole digests at 4/5 of the slots, and 8 bits of hints. A look-up reads one hint and,
-//            one time in eight, 3 slots on average, side by side. Building sorts a copy of the digests.
+// Does not   take part in queries: only the machine that inserts needs it.
+// Cost       168 bits per digest: whole digests with 4/5 of the slots in use, and 8 bits of hints. A look-up reads one
+//            hint and, one time in eight, about 3 neighbouring slots. Building sorts a copy of the digests.
 // Source     ordered linear probing: O. Amble and D. Knuth, 1974.
 #pragma once
 
@@ -23,13 +23,13 @@
 
 #include "naysay/core/filter.hpp"
 
-namespace naysay {
+namespace naysay::guarded::detail {
 
 class PinnedIndex {
  public:
   PinnedIndex() = default;
 
-  // address(d) must always be the same for d. A digest that repeats is taken once. Requires that none is kUnused.
+  // address(d) must always be the same for d. A digest that repeats is stored once. Requires that none is kUnused.
   template <class Address>
   PinnedIndex(std::vector<Digest> digests, Address&& address)
       : homes_(divide_up(digests.size() * 5, 4)), hints_(divide_up(digests.size(), 8)) {
@@ -79,7 +79,7 @@ class PinnedIndex {
     const std::uint64_t from = home(address(d));
     for (std::uint64_t i = from; i < slots_.size() && slots_[i] != kUnused; ++i) {
       if (slots_[i] == d) {
-        // Those behind that are not at home move up.
+        // The digests after it that are not at their home move up.
         for (; i + 1 < slots_.size() && slots_[i + 1] != kUnused && home(address(slots_[i + 1])) <= i; ++i)
           slots_.at_mut(i) = slots_[i + 1];
         slots_.at_mut(i) = kUnused;
@@ -100,16 +100,16 @@ class PinnedIndex {
  private:
   std::uint64_t home(std::uint64_t address) const noexcept { return fast_range(mix64(address), homes_); }
 
-  // Eight bits for each digest: seven of eight addresses that have none are known by a bit, from a twentieth of the
-  // memory.
+  // Eight bits per digest: for seven of eight addresses without digests one bit shows that there are none, and the
+  // hints are only a twentieth of the memory.
   std::uint64_t hint(std::uint64_t address) const noexcept { return fast_range(mix64(address), hints_.size() * 64); }
   bool hinted(std::uint64_t address) const noexcept {
     return !hints_.empty() && test_bit(hints_.data(), hint(address));
   }
 
-  std::uint64_t homes_ = 0;  // any number is safe: a home behind the last slot holds nothing
+  std::uint64_t homes_ = 0;  // any number is safe: a home after the last slot holds nothing
   Array<std::uint64_t> hints_;
   Array<Digest> slots_;
 };
 
-}  // namespace naysay
+}  // namespace naysay::guarded::detail
