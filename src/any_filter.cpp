@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "files.hpp"
+#include "naysay/core/detail/files.hpp"
 
 namespace naysay {
 
@@ -45,15 +45,6 @@ std::uint64_t file_checksum(FileHeader header, std::span<const std::byte> bytes)
   header.checksum = 0;
   const std::uint64_t seed = checksum(std::as_bytes(std::span(&header, 1)));
   return checksum(bytes.subspan(sizeof header), seed);
-}
-
-// The names of the filters of which `which` holds.
-template <class Which>
-std::string names_of_filters(Which which) {
-  std::string names;
-  for (const FilterType& t : filter_types())
-    if (which(t)) names += (names.empty() ? "" : ", ") + std::string(t.name);
-  return names;
 }
 
 Error unknown_filter(std::string_view name) {

@@ -1,4 +1,4 @@
-#include "files.hpp"
+#include "naysay/core/detail/files.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -64,21 +64,18 @@ Result<std::string> target_of(const std::string& path) {
 }  // namespace
 
 Result<Ok> can_create(const std::string& path) {
-  auto target = target_of(path);
-  if (!target) return std::move(target).error();
-  const std::size_t slash = target->rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : target->substr(0, slash);
+  NAYSAY_TRY(const std::string target, target_of(path));
+  const std::size_t slash = target.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : target.substr(0, slash);
   if (::access(folder.c_str(), W_OK | X_OK) != 0) return os_error(path, ("write into folder '" + folder + "'").c_str());
   return Ok{};
 }
 
 Result<AtomicFile> AtomicFile::create(const std::string& path) {
-  if (auto ok = can_create(path); !ok) return std::move(ok).error();
-  auto target = target_of(path);
-  if (!target) return std::move(target).error();
+  NAYSAY_CHECK(can_create(path));
   AtomicFile f;
   f.path_ = path;
-  f.target_ = std::move(*target);
+  NAYSAY_TRY(f.target_, target_of(path));
   f.temporary_ = f.target_ + ".XXXXXX";
   f.fd_ = ::mkstemp(f.temporary_.data());
   if (f.fd_ < 0) {
@@ -121,10 +118,9 @@ AtomicFile::~AtomicFile() {
 }
 
 Result<Ok> write_atomically(const std::string& path, std::span<const std::byte> bytes) {
-  auto file = AtomicFile::create(path);
-  if (!file) return std::move(file).error();
-  if (auto ok = file->append(bytes); !ok) return ok;
-  return file->commit();
+  NAYSAY_TRY(AtomicFile file, AtomicFile::create(path));
+  NAYSAY_CHECK(file.append(bytes));
+  return file.commit();
 }
 
 }  // namespace naysay::files

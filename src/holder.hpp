@@ -115,6 +115,22 @@ constexpr FilterType entry(std::string_view name, std::uint32_t id) {
     t.bits_per_key = [](double fpr) { return F::bits_per_key(fpr); };
     t.params_for = [](double fpr) { return params_to_text(F::params_for(fpr)); };
   }
+  if constexpr (PredictingFilter<F>) t.predict = [](const Outlook& o) { return F::predict(o); };
+  if constexpr (KeyFileFilter<F>) {
+    using WithKeyFile = typename F::WithKeyFile;
+    t.write_key_file = [](const std::string& path, const AnyFilter& f, std::span<const Digest> keys) {
+      return WithKeyFile::KeyFile::create(path, *f.as<F>(), keys);
+    };
+    t.adapt_with_key_file = [](const std::string& path, AnyFilter& f, std::span<const Digest> negatives,
+                               std::span<const float> costs) -> Result<Ok> {
+      NAYSAY_TRY(F * filter, f.change<F>());
+      NAYSAY_TRY(WithKeyFile both, WithKeyFile::open(path, *filter));
+      for (std::size_t i = 0; i < negatives.size(); ++i) both.adapt(negatives[i], costs.empty() ? 1 : costs[i]);
+      NAYSAY_CHECK(both.sync());
+      *filter = std::move(both).filter();
+      return Ok{};
+    };
+  }
   return t;
 }
 

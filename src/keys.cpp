@@ -31,9 +31,9 @@ class RawBytes {
   RawBytes(const RawBytes&) = delete;
   RawBytes& operator=(const RawBytes&) = delete;
 
-  Result<Ok> open(const std::string& path) {
-    name = path == "-" ? "standard input" : path;
-    fd_ = path == "-" ? 0 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  Result<Ok> open(const KeyFile& file) {
+    name = file.name();
+    fd_ = file.path == "-" ? 0 : ::open(file.path.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd_ < 0) return os_error("open");
     struct stat info {};
     if (::fstat(fd_, &info) != 0) return os_error("stat");
@@ -43,7 +43,7 @@ class RawBytes {
     buffer_.resize(kReadBytes);
     // Four bytes tell gzip from zstd from text; a pipe may hand them over one by one.
     while (unread().size() < 4 && !at_end_)
-      if (auto ok = fill_behind(); !ok) return ok;
+      NAYSAY_CHECK(fill_behind());
     return Ok{};
   }
 
@@ -74,9 +74,8 @@ class RawBytes {
 
  private:
   Result<Ok> fill_behind() {
-    auto n = read_into(std::span(buffer_).subspan(end_));
-    if (!n) return std::move(n).error();
-    end_ += *n;
+    NAYSAY_TRY(const std::size_t n, read_into(std::span(buffer_).subspan(end_)));
+    end_ += n;
     return Ok{};
   }
   Error os_error(const char* what) const { return {Errc::io, name + ": cannot " + what + ": " + std::strerror(errno)}; }
@@ -122,7 +121,7 @@ struct GzipSource final : LineReader::Source {
     stream_.next_out = reinterpret_cast<Bytef*>(to.data());
     stream_.avail_out = static_cast<uInt>(to.size());
     while (stream_.avail_out == to.size()) {
-      if (auto ok = raw->fill(); !ok) return std::move(ok).error();
+      NAYSAY_CHECK(raw->fill());
       const auto packed = raw->unread();
       if (packed.empty()) {
         if (within_) return Error{Errc::corrupt, raw->name + ": the gzip data ends too early; the file was cut off"};
@@ -163,7 +162,7 @@ struct ZstdSource final : LineReader::Source {
     if (!ready_) return Error{Errc::io, raw->name + ": cannot read zstd: there is no memory for it"};
     ZSTD_outBuffer out{to.data(), to.size(), 0};
     while (out.pos == 0) {
-      if (auto ok = raw->fill(); !ok) return std::move(ok).error();
+      NAYSAY_CHECK(raw->fill());
       const auto packed = raw->unread();
       if (packed.empty() && !within_) return std::size_t{0};
       ZSTD_inBuffer in{packed.data(), packed.size(), 0};
@@ -191,24 +190,8 @@ Error at_line(const LineReader& reader, std::uint64_t line, const Error& e) {
   return {e.code, reader.name() + ":" + std::to_string(line) + ": " + e.message};
 }
 
-// Calls body(line), which says Ok or what is wrong with the line.
-template <class Body>
-Result<Ok> for_each_line(const KeyFile& file, const Progress& progress, Body&& body) {
-  auto reader = LineReader::open(file);
-  if (!reader) return std::move(reader).error();
-  const std::string stage = "reading " + reader->name();
-  for (;;) {
-    auto lines = reader->next();
-    if (!lines) return std::move(lines).error();
-    if (lines->empty()) return Ok{};
-    if (progress) progress(stage, reader->bytes_done(), reader->bytes_total());
-    for (const Line& line : *lines)
-      if (Result<Ok> ok = body(line); !ok) return at_line(*reader, line.number, ok.error());
-  }
-}
-
 Error no_memory(std::uint64_t keys) {
-  return {Errc::io, "no memory for more than " + std::to_string(keys) + " keys of 16 bytes each"};
+  return {Errc::no_memory, "no memory for more than " + std::to_string(keys) + " keys of 16 bytes each"};
 }
 
 }  // namespace
@@ -224,7 +207,7 @@ const std::string& LineReader::name() const noexcept { return source_->raw->name
 
 Result<LineReader> LineReader::open(const KeyFile& file) {
   auto raw = std::make_unique<RawBytes>();
-  if (auto ok = raw->open(file.path); !ok) return std::move(ok).error();
+  NAYSAY_CHECK(raw->open(file));
   LineReader reader;
   reader.separator_ = static_cast<char>(file.separator);
   const auto start = raw->unread();
@@ -251,10 +234,9 @@ Result<Ok> LineReader::refill() {
                                                   " bytes; are the keys separated by something else?"});
     buffer_.resize(2 * buffer_.size());
   }
-  auto n = source_->read(std::span(buffer_).subspan(end_));
-  if (!n) return std::move(n).error();
-  end_ += *n;
-  at_end_ = *n == 0;
+  NAYSAY_TRY(const std::size_t n, source_->read(std::span(buffer_).subspan(end_)));
+  end_ += n;
+  at_end_ = n == 0;
   return Ok{};
 }
 
@@ -283,7 +265,7 @@ Result<std::span<const Line>> LineReader::next() {
       begin_ = searched_ = end_;
       break;
     }
-    if (auto ok = refill(); !ok) return std::move(ok).error();
+    NAYSAY_CHECK(refill());
   }
   return std::span<const Line>(batch_);
 }
@@ -311,11 +293,10 @@ Result<CostedKey> parse_negative(std::string_view line) {
 
 Result<GrowingArray<Digest>> read_keys(const KeyFile& file, const Hasher& hasher, const Progress& progress) {
   GrowingArray<Digest> keys;
-  auto ok = for_each_line(file, progress, [&](const Line& line) -> Result<Ok> {
+  NAYSAY_CHECK(for_each_line(file, progress, [&](const Line& line) -> Result<Ok> {
     if (!keys.push(hasher(line.text))) return no_memory(keys.size());
     return Ok{};
-  });
-  if (!ok) return std::move(ok).error();
+  }));
   return keys;
 }
 
@@ -323,9 +304,8 @@ Result<Ok> for_each_negative(const KeyFile& file, const Hasher& hasher, const Pr
                              const TakeNegative& take) {
   std::optional<Error> other;  // not the line's fault
   auto ok = for_each_line(file, progress, [&](const Line& line) -> Result<Ok> {
-    auto parsed = parse_negative(line.text);
-    if (!parsed) return std::move(parsed).error();
-    auto taken = take(hasher(parsed->key), parsed->cost);
+    NAYSAY_TRY(const CostedKey parsed, parse_negative(line.text));
+    auto taken = take(hasher(parsed.key), parsed.cost);
     if (!taken) other = taken.error();
     return taken;
   });
@@ -335,11 +315,10 @@ Result<Ok> for_each_negative(const KeyFile& file, const Hasher& hasher, const Pr
 
 Result<Negatives> read_negatives(const KeyFile& file, const Hasher& hasher, const Progress& progress) {
   Negatives negatives;
-  auto ok = for_each_negative(file, hasher, progress, [&](Digest d, float cost) -> Result<Ok> {
+  NAYSAY_CHECK(for_each_negative(file, hasher, progress, [&](Digest d, float cost) -> Result<Ok> {
     if (!negatives.digests.push(d) || !negatives.costs.push(cost)) return no_memory(negatives.digests.size());
     return Ok{};
-  });
-  if (!ok) return std::move(ok).error();
+  }));
   return negatives;
 }
 

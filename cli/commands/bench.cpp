@@ -112,7 +112,7 @@ void run(const Options& o) {
     const auto start = Clock::now();
     std::size_t there = 0;
     for (const Job& job : jobs) {
-      const Plan p = plan(job, size, o.seed);
+      const JobPlan p = plan(job, size, o.seed);
       const std::string source = p.wish.data == Data::blocklist ? (o.data.empty() ? "made-up URLs" : "files")
                                                                 : kDataNames[static_cast<int>(p.wish.data)];
       nlohmann::ordered_json line = describe(job, p, source);

@@ -14,10 +14,9 @@
 #include "parts/describe.hpp"
 #include "parts/build_fastest.hpp"
 #include "parts/failure.hpp"
-#include "files.hpp"
+#include "naysay/core/detail/files.hpp"
 #include "parts/hashing.hpp"
-#include "naysay/variable_hash/slot_file.hpp"
-#include "naysay/workload/keys.hpp"
+#include "parts/inputs.hpp"
 #include "parts/progress.hpp"
 #include "parts/spill.hpp"
 #include "parts/table.hpp"
@@ -65,7 +64,7 @@ Built build(const Options& o, const std::vector<Choice>& choices, const Workload
     options.report = &report;
     std::vector<Param> params = need(o.budget.params(type, options.room(workload)));
     params.insert(params.end(), asked.begin(), asked.end());
-    auto filter = build_fastest(type.name, workload, params, options);
+    auto filter = build_fastest(type, workload, params, options);
     if (filter) return {std::move(*filter), choices[i].why + passed_over, std::move(report)};
     if (filter.error().code != Errc::out_of_budget || i + 1 == choices.size()) throw Failure{filter.error().message};
     passed_over += fmt::format(" ({} does not fit into the budget)", type.name);
@@ -112,13 +111,13 @@ KnownNegatives read_known(const Options& o, const KeyFile& file, std::uint64_t k
       return Error{
           Errc::invalid_argument,
           fmt::format("{}: it holds all known negatives in memory, and more than {} of them beside {} keys do "
-                      "not fit into {}; raise --memory, or take --filter taught-ribbon",
-                      choices[0].filter->name, known.count - 1, keys, bytes_text(static_cast<std::uint64_t>(limit)))};
-    auto spill = Spill::create(temp_folder(o));
-    if (!spill) return std::move(spill).error();
-    known.spill.emplace(std::move(*spill));
+                      "not fit into {}; raise --memory, or use --filter {}",
+                      choices[0].filter->name, known.count - 1, keys, bytes_text(static_cast<std::uint64_t>(limit)),
+                      names_of_filters([](const FilterType& t) { return t.claims.streams_negatives; }))};
+    NAYSAY_TRY(Spill spill, Spill::create(temp_folder(o)));
+    known.spill.emplace(std::move(spill));
     for (std::uint64_t i = 0; i < known.held.digests.size(); ++i)
-      if (auto ok = known.spill->push(known.held.digests[i], known.held.costs[i]); !ok) return ok;
+      NAYSAY_CHECK(known.spill->push(known.held.digests[i], known.held.costs[i]));
     known.held = {};
     return Ok{};
   };
@@ -126,11 +125,10 @@ KnownNegatives read_known(const Options& o, const KeyFile& file, std::uint64_t k
     ++known.count;
     if (!used) return Ok{};
     known.costs.add(cost);
-    if (!known.spill && kNegativeBytes * static_cast<double>(known.count) > left)
-      if (auto ok = move_to_file(); !ok) return ok;
+    if (!known.spill && kNegativeBytes * static_cast<double>(known.count) > left) NAYSAY_CHECK(move_to_file());
     if (known.spill) return known.spill->push(d, cost);
     if (known.held.digests.push(d) && known.held.costs.push(cost)) return Ok{};
-    return Error{Errc::io, fmt::format("no memory for more than {} known negatives; lower --memory, so that they go to "
+    return Error{Errc::no_memory, fmt::format("no memory for more than {} known negatives; lower --memory, so that they go to "
                                        "a temporary file",
                                        known.count - 1)};
   }));
@@ -141,7 +139,7 @@ void run(const Options& o) {
   // All that can be wrong without reading a key is said before a key is read.
   o.budget.check();
   const bool choosing = o.filter == "auto";
-  const Wish wish{.negatives = !o.negatives.empty(), .grows = o.capacity > 0, .by_rate = o.budget.is_rate()};
+  const FilterWish wish{.negatives = !o.negatives.empty(), .grows = o.capacity > 0, .by_rate = o.budget.is_rate()};
   std::vector<Choice> choices = choosing ? choose(wish) : std::vector<Choice>{{&need_filter(o.filter), ""}};
   const std::vector<Param> params = parse_params(o.params);
   if (!choosing) need(choices[0].filter->check_params(o.filter, params));
@@ -149,29 +147,28 @@ void run(const Options& o) {
     throw Failure{
         fmt::format("--capacity is given, but {} is static; it can never take more keys", choices[0].filter->name)};
   const Hasher hasher = o.hashing.hasher(o.seed);
-  if (o.keys == "-" && o.negatives == "-") throw Failure{"--keys and --negatives are both -; only one can be"};
-  if (!(o.stranger_share >= 0 && o.stranger_share <= 1))
-    throw Failure{fmt::format("--stranger-share is {}; it must be between 0 and 1", o.stranger_share)};
+  need_one_standard_input({o.keys, o.negatives});
+  need_stranger_share(o.stranger_share);
   need(files::can_create(o.output));
   if (!o.lean_output.empty()) need(files::can_create(o.lean_output));
   if (!o.slots.empty()) need(files::can_create(o.slots));
-  if (!o.slots.empty() && o.filter != "variable-hash")
-    throw Failure{fmt::format("--slots is given, but --filter is {}; only variable-hash has such a file", o.filter)};
+  if (!o.slots.empty() && (choosing || !choices[0].filter->write_key_file))
+    throw Failure{fmt::format("--slots is given, but --filter is {}; filters with such a file are {}", o.filter,
+                              names_of_filters([](const FilterType& t) { return t.write_key_file != nullptr; }))};
   (void)memory_limit(o);
 
   ProgressBar bar;
-  const Separator separator = o.nul ? Separator::nul : Separator::newline;
-  GrowingArray<Digest> keys = need(read_keys({o.keys, separator}, hasher, bar.callback()));
+  GrowingArray<Digest> keys = need(read_keys(key_file(o.keys, o.nul), hasher, bar.callback()));
   KnownNegatives known = o.negatives.empty()
                              ? KnownNegatives{}
-                             : read_known(o, {o.negatives, separator}, keys.size(), choices, hasher, bar.callback());
+                             : read_known(o, key_file(o.negatives, o.nul), keys.size(), choices, hasher, bar.callback());
   if (choosing && !wish.by_rate)
     choices = rank(std::move(choices), wish,
                    {.keys = static_cast<double>(keys.size()),
                     .bits_per_key = o.budget.bits_per_key(keys.size()),
                     .stranger_share = o.stranger_share,
-                    .costs = known.costs,
-                    .streamed = known.spill.has_value()});
+                    .costs = known.costs},
+                   known.spill.has_value());
 
   Workload workload{.keys = keys, .negatives = known.held.digests, .costs = known.held.costs};
   NegativeSource source;
@@ -185,8 +182,7 @@ void run(const Options& o) {
       o, choices, workload,
       {.capacity = o.capacity, .seed = o.seed, .threads = threads, .hasher = hasher, .progress = bar.callback()});
   const std::uint64_t negative_count = known.count;
-  if (const auto* variable = built.filter.as<VariableHash>(); variable && !o.slots.empty())
-    need(SlotFile::create(o.slots, *variable, keys));
+  if (!o.slots.empty()) need(built.filter.type().write_key_file(o.slots, built.filter, keys));
   keys = {};  // the file is written from a copy of the filter: make room for it
   known.held = {};
   need(built.filter.save(o.output));
@@ -234,9 +230,7 @@ void add_build(CommandLine& line, int&) {
   o->budget.add_options(c, Budget::Rates::allowed);
   c.option("--param", o->params, "a parameter of the filter; may be repeated").type_name("NAME=VALUE").repeated();
   c.option("--capacity", o->capacity, "keys that a dynamic filter must have room for").type_name("N");
-  c.option("--stranger-share", o->stranger_share, "the part of the negative queries that is about strangers")
-      .shows_default()
-      .type_name("P");
+  add_stranger_share(c, o->stranger_share);
   o->hashing.add_options(c);
   c.option("--seed", o->seed, "same input, parameters and seed: same bytes").shows_default().type_name("S");
   c.option("--threads", o->threads, "any number gives the same bytes; 0: as many as there are cores")
@@ -247,7 +241,7 @@ void add_build(CommandLine& line, int&) {
            "through a temporary file")
       .type_name("SIZE");
   c.option("--temp", o->temp, "the folder of that file; by default the output's").type_name("FOLDER");
-  c.flag("-0,--null", o->nul, "keys are separated by NUL bytes instead of lines");
+  add_null_option(c, o->nul);
   c.flag("-v,--verbose", o->verbose, "print what the build has to say about itself");
   c.flag("--json", o->json, "describe the filter as JSON");
   c.option("-o,--output", o->output, "the file to write").required().type_name("F.nsy");

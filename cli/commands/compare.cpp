@@ -8,10 +8,10 @@
 #include "parts/budget.hpp"
 #include "commands/commands.hpp"
 #include "parts/failure.hpp"
-#include "files.hpp"
+#include "naysay/core/detail/files.hpp"
 #include "parts/measure.hpp"
 #include "naysay/version.hpp"
-#include "naysay/workload/keys.hpp"
+#include "parts/inputs.hpp"
 #include "parts/output.hpp"
 #include "parts/page.hpp"
 #include "parts/progress.hpp"
@@ -151,21 +151,18 @@ void run(const Options& o) {
       throw Failure{fmt::format("--sweep has {} bits a key; each must be above 0 and at most 1000", bits)};
   if (!o.html.empty()) need_page();
   const auto filters = need_filters(o.filters);
-  const int pipes = (o.keys == "-") + (o.negatives == "-") + (o.strangers == "-");
-  if (pipes > 1) throw Failure{"more than one input is -; only one can be"};
+  need_one_standard_input({o.keys, o.negatives, o.strangers});
   if (o.json == "-" && o.csv == "-") throw Failure{"--json and --csv are both -; only one can be"};
   for (const std::string& path : {o.json, o.csv, o.html})
     if (!path.empty() && path != "-") need(files::can_create(path));
-  if (!(o.stranger_share >= 0 && o.stranger_share <= 1))
-    throw Failure{fmt::format("--stranger-share is {}; it must be between 0 and 1", o.stranger_share)};
+  need_stranger_share(o.stranger_share);
 
   ProgressBar bar;
-  const Separator separator = o.nul ? Separator::nul : Separator::newline;
   const Hasher hasher{.seed = o.seed};
-  const auto keys = need(read_keys({o.keys, separator}, hasher, bar.callback()));
-  Negatives negatives = need(read_negatives({o.negatives, separator}, hasher, bar.callback()));
+  const auto keys = need(read_keys(key_file(o.keys, o.nul), hasher, bar.callback()));
+  Negatives negatives = need(read_negatives(key_file(o.negatives, o.nul), hasher, bar.callback()));
   Negatives strangers;
-  if (!o.strangers.empty()) strangers = need(read_negatives({o.strangers, separator}, hasher, bar.callback()));
+  if (!o.strangers.empty()) strangers = need(read_negatives(key_file(o.strangers, o.nul), hasher, bar.callback()));
   if (keys.empty()) throw Failure{fmt::format("{}: there are no keys; give at least one", o.keys)};
   if (negatives.digests.empty())
     throw Failure{fmt::format("{}: there are no negatives; give at least one", o.negatives)};
@@ -265,12 +262,10 @@ void add_compare(CommandLine& line, int&) {
       .shows_default()
       .commas()
       .type_name("A,B|all");
-  c.option("--stranger-share", o->stranger_share, "the part of the negative queries that is about strangers")
-      .shows_default()
-      .type_name("P");
+  add_stranger_share(c, o->stranger_share);
   c.option("--seed", o->seed, "of the builds and of what is held back").shows_default().type_name("S");
   c.option("--threads", o->threads, "of the builds").shows_default().type_name("T");
-  c.flag("-0,--null", o->nul, "keys are separated by NUL bytes instead of lines");
+  add_null_option(c, o->nul);
   c.option("--json", o->json, "write the rows as JSON; - prints it instead of the table").type_name("FILE");
   c.option("--csv", o->csv, "write the rows as CSV; - prints it instead of the table").type_name("FILE");
   c.option("--sweep", o->sweep, "also at these bits a key, with commas between them: curves of what is let through")

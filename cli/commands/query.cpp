@@ -3,11 +3,12 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <ranges>
 
 #include "commands/commands.hpp"
 #include "parts/failure.hpp"
 #include "naysay/any_filter.hpp"
-#include "naysay/workload/keys.hpp"
+#include "parts/inputs.hpp"
 #include "parts/output.hpp"
 
 namespace naysay::cli {
@@ -19,29 +20,6 @@ struct Options {
   bool invert = false, count = false, json = false, nul = false;
 };
 
-// The answers to one batch, asked at once so that cache misses overlap.
-class Asker {
- public:
-  explicit Asker(const AnyFilter& f) : filter_(f) {}
-
-  std::span<const std::uint8_t> ask(std::span<const Line> lines) {
-    answers_.resize(lines.size());
-    if (filter_.type().claims.reads_bytes) {
-      for (std::size_t i = 0; i < lines.size(); ++i) answers_[i] = filter_.may_contain(lines[i].text);
-    } else {
-      digests_.clear();
-      for (const Line& line : lines) digests_.push_back(filter_.hasher()(line.text));
-      filter_.may_contain(digests_, answers_.data());
-    }
-    return answers_;
-  }
-
- private:
-  const AnyFilter& filter_;
-  std::vector<Digest> digests_;
-  std::vector<std::uint8_t> answers_;
-};
-
 std::string answer_json(std::string_view key, bool maybe) {
   nlohmann::ordered_json j;
   j["key"] = key;
@@ -51,15 +29,13 @@ std::string answer_json(std::string_view key, bool maybe) {
 
 int run(const Options& o) {
   const AnyFilter filter = need(naysay::open(o.filter));
-  LineReader reader = need(LineReader::open({o.keys, o.nul ? Separator::nul : Separator::newline}));
-  Asker asker(filter);
   Output out("-");
-  std::uint64_t asked = 0, selected = 0;
-  for (;;) {
-    const auto lines = need(reader.next());
-    if (lines.empty()) break;
-    const auto answers = asker.ask(lines);
-    asked += lines.size();
+  std::uint64_t queried = 0, selected = 0;
+  std::vector<std::uint8_t> answers;
+  need(for_each_batch(key_file(o.keys, o.nul), {}, [&](std::span<const Line> lines) -> Result<Ok> {
+    answers.resize(lines.size());
+    filter.may_contain(lines | std::views::transform(&Line::text), answers);
+    queried += lines.size();
     for (std::size_t i = 0; i < lines.size(); ++i) {
       const bool maybe = answers[i] != 0, chosen = maybe != o.invert;
       selected += chosen;
@@ -72,11 +48,12 @@ int run(const Options& o) {
         out.write(o.nul ? '\0' : '\n');
       }
     }
-  }
+    return Ok{};
+  }));
   if (o.count && o.json) {
     nlohmann::ordered_json j;
-    j["asked"] = asked;
-    j["may_contain"] = o.invert ? asked - selected : selected;
+    j["asked"] = queried;
+    j["may_contain"] = o.invert ? queried - selected : selected;
     out.write(j.dump() + "\n");
   } else if (o.count) {
     out.write(fmt::format("{}\n", selected));
@@ -95,7 +72,7 @@ void add_query(CommandLine& line, int& exit_code) {
   c.flag("--invert", o->invert, "print the keys that are certainly not in the set instead");
   c.flag("--count", o->count, "print only how many there are");
   c.flag("--json", o->json, "a JSON object a line for every key asked, with its answer; with --count one in all");
-  c.flag("-0,--null", o->nul, "keys are separated by NUL bytes instead of lines");
+  add_null_option(c, o->nul);
   c.footer(
       "Exit code: 0 if there were any, 1 if there were none, 2 if something went wrong, as grep.\n\n"
       "Example:\n"

@@ -7,7 +7,7 @@
 #include "experiments/figures.hpp"
 #include "experiments/results.hpp"
 #include "parts/failure.hpp"
-#include "files.hpp"
+#include "naysay/core/detail/files.hpp"
 #include "parts/output.hpp"
 #include "parts/page.hpp"
 

@@ -3,15 +3,13 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "commands/commands.hpp"
 #include "parts/describe.hpp"
 #include "parts/failure.hpp"
-#include "files.hpp"
+#include "naysay/core/detail/files.hpp"
 #include "naysay/any_filter.hpp"
-#include "naysay/variable_hash/adaptive_variable_hash.hpp"
-#include "naysay/workload/keys.hpp"
+#include "parts/inputs.hpp"
 #include "parts/progress.hpp"
 
 namespace naysay::cli {
@@ -25,52 +23,38 @@ struct Options {
 
 // What one file of keys came to.
 struct Tally {
-  std::uint64_t asked = 0, done = 0;
+  std::uint64_t given = 0, done = 0;
 };
-
-KeyFile key_file(const Options& o, const std::string& path) {
-  return {path, o.nul ? Separator::nul : Separator::newline};
-}
 
 template <class Body>
 Tally for_each_key(const Options& o, const std::string& path, const Hasher& hasher, const Progress& progress,
                    Body&& body) {
   Tally t;
-  LineReader reader = need(LineReader::open(key_file(o, path)));
-  for (;;) {
-    const auto lines = need(reader.next());
-    if (lines.empty()) return t;
-    if (progress) progress("reading " + reader.name(), reader.bytes_done(), reader.bytes_total());
-    for (const Line& line : lines) {
-      ++t.asked;
-      t.done += body(hasher(line.text), line.number);
-    }
-  }
+  need(for_each_line(key_file(path, o.nul), progress, [&](const Line& line) -> Result<Ok> {
+    ++t.given;
+    NAYSAY_TRY(const bool done, body(hasher(line.text)));
+    t.done += done;
+    return Ok{};
+  }));
+  return t;
 }
 
-// adapt of a variable hash filter needs the file of its keys; of the others, nothing.
+// Some filters need the file of their keys for it.
 Tally adapt(const Options& o, AnyFilter& f, const Progress& progress) {
-  Tally t;
-  VariableHash* const variable = f.as<VariableHash>() ? need(f.change<VariableHash>()) : nullptr;
-  std::optional<AdaptiveVariableHash> with_slots;
-  if (variable) with_slots = need(AdaptiveVariableHash::open(o.slots, std::move(*variable)));
-  const Negatives told = need(read_negatives(key_file(o, o.adapt), f.hasher(), progress));
-  for (std::uint64_t i = 0; i < told.digests.size(); ++i)
-    (void)(with_slots ? with_slots->adapt(told.digests[i], told.costs[i])
-                      : static_cast<bool>(f.adapt(told.digests[i], told.costs[i])));
-  if (with_slots) {
-    need(with_slots->file().sync());
-    *variable = std::move(*with_slots).filter();
-  }
-  // Asked at the end: where there is no room for all, a later one may have taken the place of an earlier one.
-  t.asked = told.digests.size();
-  for (const Digest& d : std::span<const Digest>(told.digests)) t.done += !f.may_contain(d);
+  const Negatives negatives = need(read_negatives(key_file(o.adapt, o.nul), f.hasher(), progress));
+  if (f.type().adapt_with_key_file)
+    need(f.type().adapt_with_key_file(o.slots, f, negatives.digests, negatives.costs));
+  else
+    for (std::uint64_t i = 0; i < negatives.digests.size(); ++i) f.adapt(negatives.digests[i], negatives.costs[i]);
+  // Counted at the end: where there is no room for all, a later one may have replaced an earlier one.
+  Tally t{.given = negatives.digests.size()};
+  for (const Digest& d : std::span<const Digest>(negatives.digests)) t.done += !f.may_contain(d);
   return t;
 }
 
 void check(const Options& o, const AnyFilter& f) {
   const FilterType& type = f.type();
-  const bool variable = f.as<VariableHash>() != nullptr;
+  const bool by_key_file = type.adapt_with_key_file != nullptr;
   const auto wants = [&](const std::string& file, bool can, const char* option, const char* what) {
     if (!file.empty() && !can)
       throw Failure{fmt::format("{}: {} is given, but {} {}; see naysay filters", o.filter, option, type.name, what)};
@@ -79,15 +63,13 @@ void check(const Options& o, const AnyFilter& f) {
     throw Failure{"nothing to do; give --erase, --insert, --adapt or --warm"};
   wants(o.erase, type.erasable, "--erase", "lets no key go");
   wants(o.insert, type.dynamic, "--insert", "takes no more keys");
-  wants(o.adapt, type.adaptive || variable, "--adapt", "cannot be told of negatives after it was built");
+  wants(o.adapt, type.adaptive || by_key_file, "--adapt", "accepts no negatives after it was built");
   wants(o.warm, type.warming, "--warm", "does not warm");
-  wants(o.slots, variable, "--slots", "has no such file");
-  if (!o.adapt.empty() && variable && o.slots.empty())
-    throw Failure{
-        fmt::format("{}: --adapt of variable-hash needs --slots, the file that naysay build --slots wrote", o.filter)};
-  int inputs = 0;
-  for (const std::string& file : {o.erase, o.insert, o.adapt, o.warm}) inputs += file == "-";
-  if (inputs > 1) throw Failure{"more than one file is -; only one can be"};
+  wants(o.slots, by_key_file, "--slots", "has no such file");
+  if (!o.adapt.empty() && by_key_file && o.slots.empty())
+    throw Failure{fmt::format("{}: --adapt of {} needs --slots, the file that naysay build --slots wrote", o.filter,
+                              type.name)};
+  need_one_standard_input({o.erase, o.insert, o.adapt, o.warm});
 }
 
 void run(const Options& o) {
@@ -101,21 +83,22 @@ void run(const Options& o) {
   std::string text;
   const auto tell = [&](const Tally& t, const char* done, const char* rest, const char* why) {
     said[done] = t.done;
-    said[rest] = t.asked - t.done;
+    said[rest] = t.given - t.done;
     text += fmt::format("{}: {} {}", output, t.done, done);
-    if (t.asked > t.done) text += fmt::format(", {} {} ({})", t.asked - t.done, rest, why);
+    if (t.given > t.done) text += fmt::format(", {} {} ({})", t.given - t.done, rest, why);
     text += '\n';
   };
   if (!o.erase.empty())
-    tell(for_each_key(o, o.erase, f.hasher(), progress, [&](Digest d, std::uint64_t) { return static_cast<bool>(f.erase(d)); }), "erased",
-         "not erased", "the filter denies them");
+    tell(for_each_key(o, o.erase, f.hasher(), progress,
+                      [&](Digest d) -> Result<bool> { return static_cast<bool>(f.erase(d)); }),
+         "erased", "not erased", "the filter denies them");
   if (!o.insert.empty())
     tell(for_each_key(o, o.insert, f.hasher(), progress,
-                      [&](Digest d, std::uint64_t line) {
+                      [&](Digest d) -> Result<bool> {
                         if (f.insert(d)) return true;
-                        throw Failure{fmt::format("{}:{}: {} has no room for more than {} keys; {} is as it was",
-                                                  o.insert == "-" ? "standard input" : o.insert, line, f.type().name,
-                                                  f.keys(), output)};
+                        return Error{Errc::out_of_budget,
+                                     fmt::format("{} has no room for more than {} keys; {} is as it was",
+                                                 f.type().name, f.keys(), output)};
                       }),
          "inserted", "not inserted", "no room");
   if (!o.adapt.empty())
@@ -123,7 +106,7 @@ void run(const Options& o) {
          f.type().claims.adapts_with_churn ? "yet; as keys come and go they will be"
                                            : "there is no room, or they are keys");
   if (!o.warm.empty()) {
-    const auto keys = need(read_keys(key_file(o, o.warm), f.hasher(), progress));
+    const auto keys = need(read_keys(key_file(o.warm, o.nul), f.hasher(), progress));
     need(f.warm(keys));
     said["warm"] = true;
     text += fmt::format("{}: warm\n", output);
@@ -154,7 +137,7 @@ void add_update(CommandLine& line, int&) {
   c.option("--warm", o->warm, "the keys of a filter that warms, shown to it once more").type_name("FILE");
   c.option("--slots", o->slots, "the keys of a variable-hash filter by slots, as naysay build --slots wrote them")
       .type_name("F.slots");
-  c.flag("-0,--null", o->nul, "keys are separated by NUL bytes instead of lines");
+  add_null_option(c, o->nul);
   c.flag("--json", o->json, "describe the filter and what was done as JSON");
   c.option("-o,--output", o->output, "the file to write; by default the filter itself, whole or not at all")
       .type_name("F.nsy");

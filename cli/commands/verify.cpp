@@ -6,7 +6,7 @@
 #include "commands/commands.hpp"
 #include "parts/failure.hpp"
 #include "naysay/any_filter.hpp"
-#include "naysay/workload/keys.hpp"
+#include "parts/inputs.hpp"
 #include "parts/progress.hpp"
 
 namespace naysay::cli {
@@ -25,27 +25,21 @@ int run(const Options& o) {
     return 0;
   }
   ProgressBar bar;
-  const Progress progress = bar.callback();
-  LineReader reader = need(LineReader::open({o.keys, o.nul ? Separator::nul : Separator::newline}));
-  std::uint64_t asked = 0, denied = 0, first_denied = 0;
-  for (;;) {
-    const auto lines = need(reader.next());
-    if (lines.empty()) break;
-    if (progress) progress("asking for " + reader.name(), reader.bytes_done(), reader.bytes_total());
-    for (const Line& line : lines) {
-      ++asked;
-      if (f.may_contain(line.text)) continue;
-      if (denied++ == 0) first_denied = line.number;
-    }
-  }
+  const KeyFile file = key_file(o.keys, o.nul);
+  std::uint64_t queried = 0, denied = 0, first_denied = 0;
+  need(for_each_line(file, bar.callback(), [&](const Line& line) -> Result<Ok> {
+    ++queried;
+    if (!f.may_contain(line.text) && denied++ == 0) first_denied = line.number;
+    return Ok{};
+  }));
   bar.clear();
   if (denied > 0) {
     fmt::print(stderr, "naysay: {}: denies {} of the {} keys, the first at {}:{}; it was built from others\n", o.filter,
-               denied, asked, reader.name(), first_denied);
+               denied, queried, file.name(), first_denied);
     return 1;
   }
-  fmt::print("{}: whole, {} of {} keys, and all {} keys of {} may be in it\n", o.filter, f.type().name, f.keys(), asked,
-             reader.name());
+  fmt::print("{}: whole, {} of {} keys, and all {} keys of {} may be in it\n", o.filter, f.type().name, f.keys(), queried,
+             file.name());
   return 0;
 }
 
@@ -56,7 +50,7 @@ void add_verify(CommandLine& line, int& exit_code) {
   Command c = line.command("verify", "check that a file is whole and denies none of its keys");
   c.option("filter", o->filter, "a file that naysay build wrote").required().type_name("F.nsy");
   c.option("--keys", o->keys, "keys that must all be in it, one a line; - is the standard input").type_name("FILE");
-  c.flag("-0,--null", o->nul, "keys are separated by NUL bytes instead of lines");
+  add_null_option(c, o->nul);
   c.footer(
       "Exit code: 0 if all is well, 1 if a key is denied, 2 if the file cannot be read.\n\n"
       "Example:\n"

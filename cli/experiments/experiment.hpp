@@ -80,9 +80,13 @@ struct Series {
   bool told_again = false;  // churn: it is told of its errors on costly negatives after every round
 };
 
+// How a number is written: "0.36 %", "48 ns", ...
+enum class Unit : std::uint8_t { rate, nanoseconds, bits, bytes, ratio, seconds };
+
 struct Metric {
   const char* name = "";   // in the results: wfpr, build_ns, ...
   const char* label = "";  // for people
+  Unit unit = Unit::rate;
 };
 
 enum class Relation : std::uint8_t { is, at_most, at_least };
@@ -102,18 +106,14 @@ struct Published {
 
 enum class Kind : std::uint8_t { rates, times, churn, shift, disk, life };
 
-// How y is written.
-enum class Unit : std::uint8_t { rate, nanoseconds, bits, bytes, ratio, seconds };
-
 struct Panel {
   const char* id = "";
   const char* title = "";
   Kind kind = Kind::rates;
   Setup setup = {};
   Axis x = {};
-  std::vector<Metric> ys = {};
+  std::vector<Metric> ys = {};    // never empty; the first one's unit is the y axis's
   std::vector<Metric> also = {};  // in the table only
-  Unit unit = Unit::rate;
   bool y_log = true;
   bool bars = false;      // a group of bars for each series instead of curves over x
   const char* over = "";  // y is divided by this series' y at the same x

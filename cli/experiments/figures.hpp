@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "experiments/experiment.hpp"
+#include "experiments/panel_values.hpp"
 
 namespace naysay::cli {
 
@@ -22,13 +23,19 @@ namespace naysay::cli {
 // lines of both sizes, those of the paper's size.
 nlohmann::ordered_json figures(const std::vector<nlohmann::ordered_json>& lines);
 
+// [{"why": ..., "points": ["habf at 1.5 MiB: ours ...", ...]}], one for each reason. deviations.cpp
+nlohmann::ordered_json deviations(const PanelValues& v);
+
+// ---- figure_text.cpp ----
+
 // One experiment's panels as text, from the same.
 std::string text_of(const nlohmann::ordered_json& figure);
 
 // All of it as Markdown, for docs/results.
 std::string markdown_of(const nlohmann::ordered_json& figures);
 
-// y as people read it: "0.36 %", "48 ns", ...
+// Numbers as people read them: "20 M"; "0.36 %", "48 ns", ...
+std::string x_text(double x);
 std::string y_text(double y, Unit unit);
 
 }  // namespace naysay::cli

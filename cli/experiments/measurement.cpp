@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "parts/failure.hpp"
-#include "parts/heap.hpp"
 #include "naysay/workload/score.hpp"
 
 namespace naysay::cli {
@@ -22,7 +21,7 @@ std::vector<std::uint32_t> by_cost(std::span<const float> costs) {
 
 }  // namespace
 
-Told tell(const KeySet& set, std::span<const float> costs, double part) {
+Told tell(const ExperimentKeys& set, std::span<const float> costs, double part) {
   Told told;
   if (part >= 1) {
     told.digests.assign(set.negatives.begin(), set.negatives.end());
@@ -41,22 +40,7 @@ Told tell(const KeySet& set, std::span<const float> costs, double part) {
   return told;
 }
 
-Attempt attempt(std::string_view name, const Workload& w, std::span<const Param> params, const BuildOptions& options) {
-  Attempt a;
-  const std::uint64_t before = heap::held();
-  heap::forget_peak();
-  a.ns = ns_each(1, [&] {
-    auto built = AnyFilter::build(name, w, params, options);
-    if (built)
-      a.filter.emplace(std::move(*built));
-    else
-      a.refused = built.error();
-  });
-  a.peak_bytes = heap::peak() - before;
-  return a;
-}
-
-Measurement::Measurement(const Job& j, const Plan& p, Sources& s, const Progress& progress)
+Measurement::Measurement(const Job& j, const JobPlan& p, Sources& s, const Progress& progress)
     : job(j),
       plan(p),
       setup(j.panel->setup),

@@ -2,31 +2,17 @@
 // A kind is a function of a Measurement; kinds.hpp says what each does, kind_*.cpp holds them.
 #pragma once
 
-#include <chrono>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "experiments/kinds/kinds.hpp"
+#include "parts/timing.hpp"
 
 namespace naysay::cli {
 
 using Json = nlohmann::ordered_json;
-
-constexpr int kRounds = 5;  // of everything that is timed
-
-// Takes part in every timed loop, so that none can be dropped.
-inline volatile std::uint64_t sink;
-
-template <class Body>
-double ns_each(std::size_t count, Body&& body) {
-  const auto start = std::chrono::steady_clock::now();
-  body();
-  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count() /
-         static_cast<double>(std::max<std::size_t>(count, 1));
-}
 
 // The negatives that the filter is told of, the costliest first if it is not all of them.
 struct Told {
@@ -35,22 +21,13 @@ struct Told {
   double share = 1;  // of the cost
 };
 
-Told tell(const KeySet& set, std::span<const float> costs, double part);
-
-// The result of a build that is timed: a filter, or why there is none.
-struct Attempt {
-  std::optional<AnyFilter> filter = {};
-  std::optional<Error> refused = {};
-  double ns = 0;  // in all
-  std::uint64_t peak_bytes = 0;
-};
-Attempt attempt(std::string_view name, const Workload& w, std::span<const Param> params, const BuildOptions& options);
+Told tell(const ExperimentKeys& set, std::span<const float> costs, double part);
 
 // What a kind returns when a filter refuses its budget.
 inline Json problem(const Error& e) { return {{"problem", e.message}}; }
 
 struct Measurement {
-  Measurement(const Job& job, const Plan& plan, Sources& sources, const Progress& progress);
+  Measurement(const Job& job, const JobPlan& plan, Sources& sources, const Progress& progress);
 
   // Whether a panel shows this.
   bool wants(std::string_view metric) const;
@@ -67,10 +44,10 @@ struct Measurement {
   double held_bytes(std::uint64_t peak) const;
 
   const Job& job;
-  const Plan& plan;
+  const JobPlan& plan;
   const Setup& setup;
   Sources& sources;
-  const KeySet& set;
+  const ExperimentKeys& set;
   Hasher hasher;
 };
 

@@ -46,7 +46,7 @@ Json machine() {
           {"commit", kCommit}};
 }
 
-Json describe(const Job& job, const Plan& plan, const std::string& source) {
+Json describe(const Job& job, const JobPlan& plan, const std::string& source) {
   const Setup& s = job.panel->setup;
   Json params = Json::object();
   for (const Param& p : plan.params) params[p.name] = p.value;

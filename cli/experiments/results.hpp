@@ -19,7 +19,7 @@
 namespace naysay::cli {
 
 // The fields that say what is measured, in order.
-nlohmann::ordered_json describe(const Job& job, const Plan& plan, const std::string& source);
+nlohmann::ordered_json describe(const Job& job, const JobPlan& plan, const std::string& source);
 // Of a line, or of what describe() gives: equal if the same thing was measured.
 std::string identity(const nlohmann::ordered_json& line);
 // The same, and by which version of this program.

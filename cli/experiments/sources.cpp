@@ -49,7 +49,7 @@ void Sources::check() const {
   if (!folder_.empty()) (void)find_files();
 }
 
-const KeySet& Sources::get(const Wish& wish, const Progress& progress) {
+const ExperimentKeys& Sources::get(const SourceWish& wish, const Progress& progress) {
   if (held_ == wish) return set_;
   held_.reset();
   set_ = {};
@@ -61,7 +61,7 @@ const KeySet& Sources::get(const Wish& wish, const Progress& progress) {
   return set_;
 }
 
-void Sources::generate(const Wish& wish) {
+void Sources::generate(const SourceWish& wish) {
   const Hasher hash = hasher(wish.siphash);
   std::string text;
   const auto make = [&](std::vector<Digest>& out, std::uint64_t first, std::uint64_t count) {
@@ -89,7 +89,7 @@ void Sources::generate(const Wish& wish) {
   set_.newcomers = newcomers_;
 }
 
-void Sources::read(const Wish& wish, const Progress& progress) {
+void Sources::read(const SourceWish& wish, const Progress& progress) {
   if (file_keys_.empty() || files_use_siphash_ != wish.siphash) {
     const Files files = find_files();
     file_keys_ = need(read_keys({files.positive}, hasher(wish.siphash), progress));

@@ -20,10 +20,18 @@
 
 namespace naysay::cli {
 
-struct KeySet {
+struct ExperimentKeys {
   std::span<const Digest> keys, negatives, strangers, newcomers;  // newcomers: keys that come later
   std::span<const float> weights;                                 // what the file says that negatives cost
   std::string source;                                             // "files", "made-up URLs", ...
+};
+
+// What an experiment needs.
+struct SourceWish {
+  Data data = Data::integers;
+  std::uint64_t keys = 0, negatives = 0, strangers = 0, newcomers = 0;
+  bool siphash = false;
+  bool operator==(const SourceWish&) const = default;
 };
 
 class Sources {
@@ -31,14 +39,8 @@ class Sources {
   // `folder` may be empty.
   Sources(std::string folder, std::uint64_t seed) : folder_(std::move(folder)), seed_(seed) {}
 
-  struct Wish {
-    Data data = Data::integers;
-    std::uint64_t keys = 0, negatives = 0, strangers = 0, newcomers = 0;
-    bool siphash = false;
-    bool operator==(const Wish&) const = default;
-  };
   // Valid until the next call. Throws a Failure if files are missing or too small.
-  const KeySet& get(const Wish& wish, const Progress& progress);
+  const ExperimentKeys& get(const SourceWish& wish, const Progress& progress);
 
   // What the negatives of that set cost: Zipf over a shuffle, or what the file says.
   std::vector<float> costs(double skew, std::uint64_t shuffle);
@@ -52,13 +54,13 @@ class Sources {
     std::string positive, negative;
   };
   Files find_files() const;
-  void generate(const Wish& wish);
-  void read(const Wish& wish, const Progress& progress);
+  void generate(const SourceWish& wish);
+  void read(const SourceWish& wish, const Progress& progress);
 
   std::string folder_;
   std::uint64_t seed_;
-  std::optional<Wish> held_;
-  KeySet set_;
+  std::optional<SourceWish> held_;
+  ExperimentKeys set_;
   std::vector<Digest> keys_, negatives_, strangers_, newcomers_;
   GrowingArray<Digest> file_keys_;
   Negatives file_negatives_;

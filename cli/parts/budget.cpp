@@ -93,9 +93,7 @@ Result<std::vector<Param>> Budget::params(const FilterType& filter, std::uint64_
 
 const FilterType& need_filter(const std::string& name) {
   if (const FilterType* type = find_filter(name)) return *type;
-  std::string names;
-  for (const FilterType& t : filter_types()) names += (names.empty() ? "" : ", ") + std::string(t.name);
-  throw Failure{fmt::format("no filter '{}'; there are {}", name, names)};
+  throw Failure{fmt::format("no filter '{}'; there are {}", name, names_of_filters([](const FilterType&) { return true; }))};
 }
 
 std::vector<const FilterType*> need_filters(const std::vector<std::string>& names) {

@@ -37,7 +37,7 @@ class Budget {
   Rates rates_ = Rates::refused;
 };
 
-// Refuses a filter that there is not, and lists those that there are.
+// Throws a Failure if no filter has this name.
 const FilterType& need_filter(const std::string& name);
 // Likewise for a list; "all" stands for all of them.
 std::vector<const FilterType*> need_filters(const std::vector<std::string>& names);

@@ -1,22 +1,18 @@
 #include "parts/build_fastest.hpp"
 
 #ifdef NAYSAY_WITH_CUDA
-#include "naysay/cuda/variable_hash.hpp"
+#include "naysay/cuda/build.hpp"
 #endif
 
 namespace naysay::cli {
 
-Result<AnyFilter> build_fastest(std::string_view filter, const Workload& workload, std::span<const Param> params,
+Result<AnyFilter> build_fastest(const FilterType& filter, const Workload& workload, std::span<const Param> params,
                                 const BuildOptions& options) {
 #ifdef NAYSAY_WITH_CUDA
-  if (filter == "variable-hash" && cuda::devices() > 0) {
-    VariableHash::Params p;
-    NAYSAY_CHECK(params_from_text(filter, params, p));
-    NAYSAY_TRY(VariableHash built, cuda::build_variable_hash(workload, p, options));
-    return Keyed<VariableHash>(std::move(built), p, {.hasher = options.hasher, .keys = workload.keys.size()});
-  }
+  return cuda::build(filter.name, workload, params, options, KeyKind::text);
+#else
+  return AnyFilter::build(filter.name, workload, params, options, KeyKind::text);
 #endif
-  return AnyFilter::build(filter, workload, params, options);
 }
 
 }  // namespace naysay::cli

@@ -5,8 +5,8 @@
 
 namespace naysay::cli {
 
-// As AnyFilter::build, to the same bytes.
-Result<AnyFilter> build_fastest(std::string_view filter, const Workload& workload, std::span<const Param> params,
+// As AnyFilter::build from lines of text, to the same bytes.
+Result<AnyFilter> build_fastest(const FilterType& filter, const Workload& workload, std::span<const Param> params,
                                 const BuildOptions& options);
 
 }  // namespace naysay::cli

@@ -10,19 +10,10 @@
 namespace naysay::cli {
 
 // What is known before anything is built.
-struct Wish {
-  bool negatives = false;  // known negatives are named
-  bool grows = false;      // more keys will come than are there now
+struct FilterWish {
+  bool negatives = false;  // known negatives are given
+  bool grows = false;      // keys will be inserted later
   bool by_rate = false;    // the budget is a rate, so the filter must be able to price one
-};
-
-// What is known once everything is read.
-struct Known {
-  double keys = 0;
-  double bits_per_key = 0;
-  double stranger_share = 0;
-  CostCounts costs;       // of the known negatives
-  bool streamed = false;  // they are too many to hold
 };
 
 struct Choice {
@@ -31,10 +22,10 @@ struct Choice {
 };
 
 // The best first; the next ones are for budgets into which the first does not fit. Never empty.
-std::vector<Choice> choose(const Wish& wish);
+std::vector<Choice> choose(const FilterWish& wish);
 
-// The same filters, less those that cannot be built; the filters that never change come by the rate that theory
-// predicts for them, and say so.
-std::vector<Choice> rank(std::vector<Choice> choices, const Wish& wish, const Known& known);
+// The same filters, once everything is read. If the known negatives are too many to hold (streamed), filters that must
+// hold them are left out. Unless the set grows, the filters are in the order of the rates that are predicted for them.
+std::vector<Choice> rank(std::vector<Choice> choices, const FilterWish& wish, const Outlook& outlook, bool streamed);
 
 }  // namespace naysay::cli

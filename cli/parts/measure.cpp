@@ -3,47 +3,20 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <optional>
 
 #include "parts/describe.hpp"
 #include "parts/failure.hpp"
-#include "parts/heap.hpp"
 #include "parts/table.hpp"
+#include "parts/timing.hpp"
 
 namespace naysay::cli {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double nanoseconds_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
 // How many of each kind are asked: as many as there are keys, so that a large filter is met where it is not in the
 // cache, but enough for the clock and not more than a few milliseconds a pass.
 constexpr std::size_t kLeastMix = std::size_t{1} << 12, kMostMix = std::size_t{1} << 17;
-
-// Takes part in the result of a timed loop, so that the compiler cannot drop the loop.
-volatile std::uint64_t sink;
-
-template <class Pass>
-double median_ns(std::size_t queries, Pass&& pass) {
-  std::vector<double> times;
-  for (int i = 0; i < kRepeats; ++i) {
-    const auto start = Clock::now();
-    sink = pass();
-    times.push_back(nanoseconds_since(start) / static_cast<double>(std::max<std::size_t>(queries, 1)));
-  }
-  return median(times);
-}
 
 // One cell of a row: its column's name, as people read it, as programs read it. The only list of columns.
 struct Cell {
@@ -107,59 +80,40 @@ Bench::Bench(const Trial& trial, double stranger_share, std::uint64_t seed, unsi
   random.shuffle(std::span<Digest>(mix_));
 }
 
-Row Bench::measure(const FilterType& filter, const std::vector<Param>& params) const {
+Row Bench::row_of(const FilterType& filter, const AnyFilter& built) const {
   Row row;
   row.filter = &filter;
-  std::vector<double> build_times;
-  std::optional<AnyFilter> built;
+  row.builds = 1;
+  row.bits_per_key = bits_per_key(built);
+  row.bytes = size_bytes(built);
+  row.score = score(built, trial_);
+  return row;
+}
+
+Row Bench::measure(const FilterType& filter, const std::vector<Param>& params) const {
+  Samples build_ns;
+  Attempt built;
   double spent_ns = 0;
-  while (row.builds < kRepeats && (row.builds == 0 || spent_ns < 1e9 * build_seconds_)) {
-    built.reset();
-    const std::uint64_t before = heap::held();
-    heap::forget_peak();
-    const auto start = Clock::now();
-    auto result = AnyFilter::build(filter.name, workload_, std::span<const Param>(params), options_);
-    const double took = nanoseconds_since(start);
-    if (!result) {
-      row.problem = result.error().message;
-      return row;
-    }
-    row.peak_build_bytes = heap::peak() - before;
-    built.emplace(std::move(*result));
-    build_times.push_back(took / static_cast<double>(std::max<std::size_t>(trial_.keys.size(), 1)));
-    spent_ns += took;
-    ++row.builds;
+  while (build_ns.values.size() < kRounds && (build_ns.values.empty() || spent_ns < 1e9 * build_seconds_)) {
+    built = {};
+    built = attempt(filter.name, workload_, params, options_);
+    if (built.refused) return {.filter = &filter, .problem = std::move(built.refused->message)};
+    build_ns.add(built.ns / static_cast<double>(std::max<std::size_t>(trial_.keys.size(), 1)));
+    spent_ns += built.ns;
   }
-  row.build_ns = median(build_times);
-  row.bits_per_key = bits_per_key(*built);
-  row.bytes = size_bytes(*built);
-  row.score = score(*built, trial_);
-  row.query_ns = median_ns(mix_.size(), [&] {
-    std::uint64_t yes = 0;
-    for (const Digest& d : mix_) yes += built->may_contain(d);
-    return yes;
-  });
-  std::vector<std::uint8_t> answers(mix_.size() + 1);
-  row.batch_ns = median_ns(mix_.size(), [&] {
-    built->may_contain(mix_, answers.data());
-    return std::uint64_t{answers[0]};
-  });
+  Row row = row_of(filter, *built.filter);
+  row.builds = static_cast<int>(build_ns.values.size());
+  row.build_ns = build_ns.median();
+  row.peak_build_bytes = built.peak_bytes;
+  row.query_ns = rounds([&] { return query_one_by_one(*built.filter, mix_); }).median();
+  row.batch_ns = rounds([&] { return query_in_batches(*built.filter, mix_); }).median();
   return row;
 }
 
 Row Bench::rates(const FilterType& filter, const std::vector<Param>& params) const {
-  Row row;
-  row.filter = &filter;
-  auto built = AnyFilter::build(filter.name, workload_, std::span<const Param>(params), options_);
-  if (!built) {
-    row.problem = built.error().message;
-    return row;
-  }
-  row.builds = 1;
-  row.bits_per_key = bits_per_key(*built);
-  row.bytes = size_bytes(*built);
-  row.score = score(*built, trial_);
-  return row;
+  const Attempt built = attempt(filter.name, workload_, params, options_);
+  if (built.refused) return {.filter = &filter, .problem = built.refused->message};
+  return row_of(filter, *built.filter);
 }
 
 std::string table_text(const std::vector<Row>& rows) {

@@ -27,15 +27,13 @@ namespace naysay::cli {
 
 struct Row {
   const FilterType* filter = nullptr;
-  std::string problem;  // why there are no numbers; then the rest is meaningless
+  std::string problem = {};  // why there are no numbers; then the rest is meaningless
   double bits_per_key = 0;
-  Score score;
+  Score score = {};
   double build_ns = 0, query_ns = 0, batch_ns = 0;
   std::uint64_t bytes = 0, peak_build_bytes = 0;
   int builds = 0;  // that build_ns is the median of
 };
-
-inline constexpr int kRepeats = 5;
 
 class Bench {
  public:
@@ -47,6 +45,8 @@ class Bench {
   Row rates(const FilterType& filter, const std::vector<Param>& params) const;
 
  private:
+  Row row_of(const FilterType& filter, const AnyFilter& built) const;
+
   const Trial& trial_;
   Workload workload_;
   BuildOptions options_;

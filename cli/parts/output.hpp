@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "files.hpp"
+#include "naysay/core/detail/files.hpp"
 
 namespace naysay::cli {
 

@@ -1,4 +1,4 @@
-// Spread: a few measurements of the same thing, their median, and how far they lie apart.
+// Samples: a few measurements of the same thing, their median, and how far they lie apart.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace naysay::cli {
 
-struct Spread {
+struct Samples {
   std::vector<double> values = {};
 
   void add(double value) { values.push_back(value); }
@@ -22,7 +22,7 @@ struct Spread {
     return values.empty() ? std::nan("")
                           : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
   }
-  // {"median", "low", "high", "of"}; with a mean in front for what is averaged, as costs shuffled anew are.
+  // {"median", "low", "high", "of"}; with a mean in front for what is averaged, such as rates over several shuffles of the costs.
   nlohmann::ordered_json json(bool with_mean = false) const {
     if (values.empty()) return nullptr;
     const auto [low, high] = std::minmax_element(values.begin(), values.end());
@@ -36,9 +36,9 @@ struct Spread {
   }
 };
 
-// The median of mine[i] / base[i]: rounds that ran side by side are compared with each other.
-inline double median_ratio(const Spread& mine, const Spread& base) {
-  Spread ratios;
+// The median of mine[i] / base[i]: each round is compared with the round of the base that ran next to it.
+inline double median_ratio(const Samples& mine, const Samples& base) {
+  Samples ratios;
   for (std::size_t i = 0; i < std::min(mine.values.size(), base.values.size()); ++i)
     ratios.add(mine.values[i] / base.values[i]);
   return ratios.median();

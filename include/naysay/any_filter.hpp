@@ -68,6 +68,12 @@ struct FilterType {
   // Reads what write_params (if with_params) and write_fields wrote, and validates it.
   Result<std::unique_ptr<erased::Model>> (*read)(FieldReader& from, bool with_params);
   std::unique_ptr<erased::Model> (*adopt)(void* keyed);  // a Keyed<F> of this type, moved from
+  ExpectedRates (*predict)(const Outlook&);              // null unless a PredictingFilter
+  // Both null unless a KeyFileFilter. The first writes the file of the keys that f was built from; the second makes f
+  // refuse these negatives, as far as it can, and records it in the file. An error leaves f as it was.
+  Result<Ok> (*write_key_file)(const std::string& path, const AnyFilter& f, std::span<const Digest> keys);
+  Result<Ok> (*adapt_with_key_file)(const std::string& path, AnyFilter& f, std::span<const Digest> negatives,
+                                    std::span<const float> costs);
 };
 
 // All filters, in the order in which they are listed to users.
@@ -76,6 +82,15 @@ NAYSAY_EXPORT std::span<const FilterType> filter_types() noexcept;
 // Null if no filter has this name or id.
 NAYSAY_EXPORT const FilterType* find_filter(std::string_view name) noexcept;
 NAYSAY_EXPORT const FilterType* find_filter(std::uint32_t id) noexcept;
+
+// The names of the filters for which which(type) holds, for messages: "bloom, cuckoo".
+template <class Which>
+std::string names_of_filters(Which&& which) {
+  std::string names;
+  for (const FilterType& t : filter_types())
+    if (which(t)) names += (names.empty() ? "" : ", ") + std::string(t.name);
+  return names;
+}
 
 class NAYSAY_EXPORT AnyFilter : public KeyFront<AnyFilter> {
  public:

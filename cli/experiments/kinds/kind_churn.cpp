@@ -5,14 +5,13 @@
 #include "experiments/measurement.hpp"
 #include "parts/failure.hpp"
 #include "naysay/workload/random.hpp"
-#include "parts/samples.hpp"
 
 namespace naysay::cli {
 
 namespace {
 
 // Adds the weighted rate after every round to `after`. Empty, or why it cannot be.
-Json churn_once(const Measurement& m, const std::vector<float>& costs, std::vector<Spread>& after, Json& values) {
+Json churn_once(const Measurement& m, const std::vector<float>& costs, std::vector<Samples>& after, Json& values) {
   const Told told = tell(m.set, costs, m.setup.told);
   Workload w{.keys = m.set.keys};
   // Those who can be told later are told later; the others need to know before they are built.
@@ -55,7 +54,7 @@ Json churn_once(const Measurement& m, const std::vector<float>& costs, std::vect
 }  // namespace
 
 Json measure_churn(const Measurement& m) {
-  std::vector<Spread> after;
+  std::vector<Samples> after;
   Json values;
   for (int s = 0; s < m.setup.shuffles; ++s)
     if (Json refused = churn_once(m, m.costs(s), after, values); !refused.empty()) return refused;

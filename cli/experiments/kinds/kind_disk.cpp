@@ -10,7 +10,6 @@
 #include "experiments/measurement.hpp"
 #include "parts/failure.hpp"
 #include "naysay/workload/random.hpp"
-#include "parts/samples.hpp"
 
 namespace naysay::cli {
 
@@ -21,7 +20,7 @@ constexpr std::size_t kDiskQueries = 200'000;  // a few thousand reads at 1 %
 // Negatives as traffic: each is asked as often as it costs.
 class Traffic {
  public:
-  Traffic(const KeySet& set, std::span<const float> costs, std::uint64_t seed) : set_(set), random_(seed) {
+  Traffic(const ExperimentKeys& set, std::span<const float> costs, std::uint64_t seed) : set_(set), random_(seed) {
     double sum = 0;
     for (const float c : costs) sums_.push_back(sum += c);
   }
@@ -32,7 +31,7 @@ class Traffic {
   Digest digest(std::size_t i) const { return set_.negatives[i]; }
 
  private:
-  const KeySet& set_;
+  const ExperimentKeys& set_;
   Random random_;
   std::vector<double> sums_;
 };
@@ -106,13 +105,12 @@ Json measure_disk(const Measurement& m) {
     queries.push_back(i < present ? m.set.keys[random.below(m.set.keys.size())] : traffic.digest(traffic.next()));
   random.shuffle(std::span<Digest>(queries));
   std::uint64_t reads = 0;
-  Spread filter_ns;
-  for (int round = 0; round < kRounds; ++round) {
+  const Samples filter_ns = rounds([&] {
     reads = 0;
-    filter_ns.add(ns_each(queries.size(), [&] {
+    return ns_each(queries.size(), [&] {
       for (const Digest& d : queries) reads += f->may_contain(d);
-    }));
-  }
+    });
+  });
   const double read_share = static_cast<double>(reads) / static_cast<double>(queries.size());
   Json v;
   v["filter_ns"] = filter_ns.json();

@@ -8,7 +8,6 @@
 #include "experiments/measurement.hpp"
 #include "naysay/habf/habf_rates.hpp"
 #include "naysay/workload/score.hpp"
-#include "parts/samples.hpp"
 
 namespace naysay::cli {
 
@@ -55,7 +54,7 @@ Json measure_rates(const Measurement& m) {
   const int shuffles = m.plan.skew == 0 || m.plan.skew == kRealCosts ? 1
                        : aware                                       ? m.setup.shuffles
                                                                      : m.setup.shuffles * kOblivious;
-  Spread wfpr, known, build_ns;
+  Samples wfpr, known, build_ns;
   std::optional<AnyFilter> f;
   std::vector<std::uint8_t> accepted(m.set.negatives.size());
   std::uint64_t peak = 0;

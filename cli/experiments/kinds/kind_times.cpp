@@ -5,7 +5,6 @@
 #include "experiments/measurement.hpp"
 #include "naysay/workload/random.hpp"
 #include "naysay/workload/score.hpp"
-#include "parts/samples.hpp"
 
 namespace naysay::cli {
 
@@ -19,7 +18,7 @@ struct Timed {
   const FilterType* type;
   std::vector<Param> params;
   std::optional<AnyFilter> filter = {};
-  Spread build = {}, insert = {}, erase = {}, one_absent = {}, one_present = {}, one_mixed = {}, batch_absent = {},
+  Samples build = {}, insert = {}, erase = {}, one_absent = {}, one_present = {}, one_mixed = {}, batch_absent = {},
          batch_present = {};
   std::uint64_t peak = 0;
 };
@@ -55,32 +54,16 @@ void insert_timed(Timed& t, const Workload& all, BuildOptions options) {
     }));
 }
 
-double ask_one_by_one(const AnyFilter& f, std::span<const Digest> queries) {
-  return ns_each(queries.size(), [&] {
-    std::uint64_t yes = 0;
-    for (const Digest& d : queries) yes += f.may_contain(d);
-    sink = yes;
-  });
-}
-double ask_in_batches(const AnyFilter& f, std::span<const Digest> queries) {
-  std::vector<std::uint8_t> answers(queries.size() + 1);
-  return ns_each(queries.size(), [&] {
-    f.may_contain(queries, answers.data());
-    sink = answers.front();
-  });
-}
-
 // What the machine can do at best: independent reads at random places of an array of so many bytes.
 double random_read_ns(std::uint64_t bytes, std::span<const Digest> queries) {
   const Array<std::uint64_t> array(std::max<std::uint64_t>(bytes / 8, 1));
-  Spread times;
-  for (int round = 0; round < kRounds; ++round)
-    times.add(ns_each(queries.size(), [&] {
-      std::uint64_t sum = 0;
-      for (const Digest& d : queries) sum += array[fast_range(d.lo, array.size())];
-      sink = sum;
-    }));
-  return times.median();
+  return rounds([&] {
+           return ns_each(queries.size(), [&] {
+             std::uint64_t sum = 0;
+             for (const Digest& d : queries) sum += array[fast_range(d.lo, array.size())];
+             sink = sum;
+           });
+         }).median();
 }
 
 }  // namespace
@@ -118,15 +101,15 @@ Json measure_times(const Measurement& m) {
   for (int round = 0; round < kRounds; ++round)
     for (Timed* t : {&base, &mine}) {
       const AnyFilter& f = *t->filter;
-      ask_one_by_one(f, absent);  // the cache forgets the other one
-      t->one_absent.add(ask_one_by_one(f, absent));
-      t->one_present.add(ask_one_by_one(f, present));
-      t->one_mixed.add(ask_one_by_one(f, mixed));
-      t->batch_absent.add(ask_in_batches(f, absent));
-      t->batch_present.add(ask_in_batches(f, present));
+      query_one_by_one(f, absent);  // the cache forgets the other one
+      t->one_absent.add(query_one_by_one(f, absent));
+      t->one_present.add(query_one_by_one(f, present));
+      t->one_mixed.add(query_one_by_one(f, mixed));
+      t->batch_absent.add(query_in_batches(f, absent));
+      t->batch_present.add(query_in_batches(f, present));
     }
   Json v;
-  const auto put = [&](const char* name, const Spread& ours, const Spread& other) {
+  const auto put = [&](const char* name, const Samples& ours, const Samples& other) {
     if (ours.values.empty()) return;
     v[std::string(name) + "_ns"] = ours.json();
     v[std::string(name) + "_over"] = number_or_null(median_ratio(ours, other));

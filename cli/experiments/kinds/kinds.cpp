@@ -34,13 +34,13 @@ std::vector<Job> jobs_of(const Experiment& e, Size size, std::vector<std::string
   return jobs;
 }
 
-Plan plan(const Job& job, Size size, std::uint64_t seed) {
+JobPlan plan(const Job& job, Size size, std::uint64_t seed) {
   const Setup& s = job.panel->setup;
   const bool tiny = size == Size::tiny;
   const double scale = size == Size::paper ? 1 : s.quick_scale;
   const double x = job.x.value_or(0);
   const auto set = [&](Sets what) { return job.x && job.panel->x.sets == what; };
-  Plan p;
+  JobPlan p;
   p.type = find_filter(job.series->filter);
   p.seed = seed;
   p.size = size;
@@ -84,7 +84,7 @@ Plan plan(const Job& job, Size size, std::uint64_t seed) {
 }
 
 double weight(const Job& job, Size size) {
-  const Plan p = plan(job, size, 1);
+  const JobPlan p = plan(job, size, 1);
   const bool aware = p.type->claims.uses_negatives;
   const double builds = job.panel->kind == Kind::rates && aware && p.skew > 0 ? job.panel->setup.shuffles
                         : job.panel->kind == Kind::times                      ? 2 * kRounds
@@ -92,7 +92,7 @@ double weight(const Job& job, Size size) {
   return static_cast<double>(p.wish.keys) * builds + 1e5;
 }
 
-nlohmann::ordered_json measure(const Job& job, const Plan& plan, Sources& sources, const Progress& progress) {
+nlohmann::ordered_json measure(const Job& job, const JobPlan& plan, Sources& sources, const Progress& progress) {
   const Measurement m(job, plan, sources, progress);
   switch (job.panel->kind) {
     case Kind::rates:

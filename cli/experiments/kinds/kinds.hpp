@@ -29,10 +29,10 @@ struct Job {
 };
 
 // A job with every number worked out.
-struct Plan {
+struct JobPlan {
   const FilterType* type = nullptr;
   std::vector<Param> params = {};
-  Sources::Wish wish = {};
+  SourceWish wish = {};
   double skew = 0;
   double present_share = 0;
   unsigned threads = 1;
@@ -42,12 +42,12 @@ struct Plan {
 
 // All jobs of an experiment whose filters are in this build; the names of those that are not go to `missing`.
 std::vector<Job> jobs_of(const Experiment& e, Size size, std::vector<std::string>& missing);
-Plan plan(const Job& job, Size size, std::uint64_t seed);
+JobPlan plan(const Job& job, Size size, std::uint64_t seed);
 
 // About how much work it is, in keys built: only for telling how long the rest will take.
 double weight(const Job& job, Size size);
 
 // {"values": {...}}, {"curve": [{"x": ..., ...}, ...]}, or {"problem": "..."} if the filter refuses the budget.
-nlohmann::ordered_json measure(const Job& job, const Plan& plan, Sources& sources, const Progress& progress);
+nlohmann::ordered_json measure(const Job& job, const JobPlan& plan, Sources& sources, const Progress& progress);
 
 }  // namespace naysay::cli

@@ -48,25 +48,24 @@ void add_our_own(std::vector<Experiment>& to) {
                                       "ribbon's rate on strangers."},
                            {.id = "c",
                             .title = "Bits used for each bit that is needed",
-                            .ys = {{"limit_over", "bits over the limit"}},
-                            .unit = Unit::ratio,
+                            .ys = {{"limit_over", "bits over the limit", Unit::ratio}},
                             .from = "a",
                             .advice = "1 is perfect. A Bloom filter pays 1.44 for ever; the ribbons a few percent; "
                                       "what a filter pays above 1 it "
                                       "pays for speed, for changes, or for nothing."}}});
 
   const std::vector<Metric> asked = {
-      {"absent_ns", "one by one"}, {"batch_absent_ns", "in batches"}, {"random_read_ns", "a random read"}};
-  const std::vector<Metric> beside = {{"present_ns", "one by one, keys"},
-                                      {"batch_present_ns", "in batches, keys"},
-                                      {"absent_over", "one by one, over bloom"},
-                                      {"batch_absent_over", "in batches, over bloom"},
-                                      {"build_ns", "build, a key"},
-                                      {"build_over", "build, over bloom"},
-                                      {"bits_per_key", "bits a key"},
+      {"absent_ns", "one by one", Unit::nanoseconds}, {"batch_absent_ns", "in batches", Unit::nanoseconds}, {"random_read_ns", "a random read", Unit::nanoseconds}};
+  const std::vector<Metric> beside = {{"present_ns", "one by one, keys", Unit::nanoseconds},
+                                      {"batch_present_ns", "in batches, keys", Unit::nanoseconds},
+                                      {"absent_over", "one by one, over bloom", Unit::ratio},
+                                      {"batch_absent_over", "in batches, over bloom", Unit::ratio},
+                                      {"build_ns", "build, a key", Unit::nanoseconds},
+                                      {"build_over", "build, over bloom", Unit::ratio},
+                                      {"bits_per_key", "bits a key", Unit::bits},
                                       {"fpr", "strangers"},
                                       {"known_fpr", "known"},
-                                      {"peak_build_bytes", "build memory"}};
+                                      {"peak_build_bytes", "build memory", Unit::bytes}};
   const auto speed = [&](const char* id, const char* title, const Setup& setup, const char* advice) {
     return Panel{.id = id,
                  .title = title,
@@ -74,7 +73,6 @@ void add_our_own(std::vector<Experiment>& to) {
                  .setup = setup,
                  .ys = asked,
                  .also = beside,
-                 .unit = Unit::nanoseconds,
                  .bars = true,
                  .series = every_filter({{"bits_per_key", "10"}}),
                  .advice = advice};
@@ -109,25 +107,22 @@ void add_our_own(std::vector<Experiment>& to) {
             .kind = Kind::times,
             .setup = integers(1e6, 1),
             .x = {"keys", Sets::keys, "", true, {1e4, 1e5, 1e6}, {1e5, 1e6, 1e7, 1e8}},
-            .ys = {{"build_ns", "build, ns a key"}},
-            .also = {{"build_over", "over bloom"}},
-            .unit = Unit::nanoseconds,
+            .ys = {{"build_ns", "build, ns a key", Unit::nanoseconds}},
+            .also = {{"build_over", "over bloom", Unit::ratio}},
             .series = growing,
             .advice = "A flat line is a build that can be left running over any set; a rising one is paid for in "
                       "cache misses."},
            {.id = "b",
             .title = "Query in batches, absent keys",
             .kind = Kind::times,
-            .ys = {{"batch_absent_ns", "query, ns"}},
-            .also = {{"batch_absent_over", "over bloom"}},
-            .unit = Unit::nanoseconds,
+            .ys = {{"batch_absent_ns", "query, ns", Unit::nanoseconds}},
+            .also = {{"batch_absent_over", "over bloom", Unit::ratio}},
             .from = "a",
             .advice = "The step is where the filter leaves the cache."},
            {.id = "c",
             .title = "Memory while building",
             .kind = Kind::times,
-            .ys = {{"held_bytes", "bytes a key, input included"}},
-            .unit = Unit::bytes,
+            .ys = {{"held_bytes", "bytes a key, input included", Unit::bytes}},
             .y_log = false,
             .from = "a",
             .advice = "Of these bytes 16 are the key's digest and 20 the negative with its cost."}}});
@@ -143,8 +138,7 @@ void add_our_own(std::vector<Experiment>& to) {
             .kind = Kind::rates,
             .setup = integers(2e6, 0.2),
             .x = {"threads", Sets::threads, "", false, {1, 2}, {1, 2, 4, 8}},
-            .ys = {{"build_seconds", "seconds"}},
-            .unit = Unit::seconds,
+            .ys = {{"build_seconds", "seconds", Unit::seconds}},
             .series = {{"xor", "xor"},
                        {"binary-fuse", "binary-fuse"},
                        {"ribbon", "ribbon"},

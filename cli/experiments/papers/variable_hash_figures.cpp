@@ -21,7 +21,7 @@ void add_variable_hash_figures(std::vector<Experiment>& to) {
             .setup = integers,
             .x = {"bits a key", Sets::bits_per_key, "", false, {5, 6, 7, 8, 9, 10, 12}, {}},
             .ys = {{"fpr", "FPR on strangers"}},
-            .also = {{"limit_over", "bits over the limit"}},
+            .also = {{"limit_over", "bits over the limit", Unit::ratio}},
             .series = {{"bloom", "bloom"},
                        {"quotient", "quotient"},
                        {"ribbon", "ribbon"},

@@ -42,6 +42,14 @@ struct Claims {
   std::uint64_t fixed_bits = 1024;  // size_bits() <= bits_per_key * room + fixed_bits
 };
 
+// What a filter expects of itself for a workload, before it is built.
+struct ExpectedRates {
+  double stranger_fpr = 1;
+  double known_cost = 1;  // the share of the known negatives' cost that is accepted; NaN: no negatives are known
+  double cost = 1;        // the share of the cost of all negative queries that is accepted
+};
+struct Outlook;  // core/negatives.hpp
+
 // clang-format off: version 14 cannot format concepts
 
 template <class F>
@@ -107,6 +115,17 @@ concept TunableFilter = Filter<F> && requires(double fpr) {
   { F::bits_per_key(fpr) } -> std::same_as<double>;
   { F::params_for(fpr) } -> std::same_as<typename F::Params>;
 };
+
+// Predicts what it will accept of a workload that it learns from.
+template <class F>
+concept PredictingFilter = Filter<F> && requires(const Outlook& o) {
+  { F::predict(o) } -> std::same_as<ExpectedRates>;
+};
+
+// Adapts only with a file of its keys next to it. F::WithKeyFile is the two together: it has a KeyFile with create(path,
+// filter, keys), open(path, filter), adapt(d, cost), sync(), and filter().
+template <class F>
+concept KeyFileFilter = Filter<F> && requires { typename F::WithKeyFile; };
 
 // Computes the address first and reads memory second, so that a batch can overlap its cache misses.
 // may_contain(d) == test(probe(d)).

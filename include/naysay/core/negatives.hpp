@@ -18,6 +18,14 @@
 
 namespace naysay {
 
+// What is known of a workload before a filter is built from it.
+struct Outlook {
+  double keys = 0;
+  double bits_per_key = 0;
+  double stranger_share = 0;  // of the negative queries
+  const CostCounts& costs;    // of the known negatives
+};
+
 struct NegativeSource {
   using Take = std::function<void(std::span<const Digest> negatives, std::span<const float> costs)>;
 

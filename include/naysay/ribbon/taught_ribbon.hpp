@@ -76,6 +76,12 @@ class TaughtRibbon {
     return ribbon::RibbonSizes(64, ribbon::RibbonFit::quick).bits_per_key(ribbon::RibbonSizes::planes_for(fpr));
   }
   static Params params_for(double fpr) { return {.bits_per_key = bits_per_key(fpr), .width = 64}; }
+  static ExpectedRates predict(const Outlook& o) {
+    const ribbon::CostCurve costs(o.costs);
+    const auto plan = ribbon::plan(
+        {.keys = o.keys, .bits_per_key = o.bits_per_key, .stranger_share = o.stranger_share}, costs);
+    return {plan.stranger_fpr, costs.count() == 0 ? std::nan("") : plan.known, plan.wfpr};
+  }
 
   static Result<TaughtRibbon> build(const Workload& w, const Params& p, const BuildOptions& o = {}) {
     return w.source ? build(w, p, o, *w.source) : build(w, p, o, NegativeSource::of(w));
@@ -160,6 +166,6 @@ class TaughtRibbon {
   ribbon::detail::TaughtPlanes planes_;
 };
 
-static_assert(TunableFilter<TaughtRibbon> && BatchFilter<TaughtRibbon>);
+static_assert(TunableFilter<TaughtRibbon> && BatchFilter<TaughtRibbon> && PredictingFilter<TaughtRibbon>);
 
 }  // namespace naysay

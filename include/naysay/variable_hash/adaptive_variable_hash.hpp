@@ -27,6 +27,8 @@ namespace naysay {
 
 class AdaptiveVariableHash {
  public:
+  using KeyFile = SlotFile;
+
   // Builds a filter and writes the file of its keys.
   static Result<AdaptiveVariableHash> create(const std::string& path, const Workload& w, const VariableHash::Params& p,
                                              const BuildOptions& o = {}) {
@@ -75,6 +77,7 @@ class AdaptiveVariableHash {
   const VariableHash& filter() const& noexcept { return filter_; }
   VariableHash filter() && noexcept { return std::move(filter_); }
   const SlotFile& file() const noexcept { return file_; }
+  Result<Ok> sync() const { return file_.sync(); }
   std::uint64_t absorbed() const noexcept { return absorbed_; }  // by adapt() since it was opened
   std::uint64_t refused() const noexcept { return refused_; }    // no function left, a key, or a file that failed
 

@@ -59,6 +59,8 @@ inline std::span<const std::string_view> enum_names(Effort) noexcept {
   return names;
 }
 
+class AdaptiveVariableHash;
+
 class VariableHash {
  public:
   struct Params {
@@ -88,6 +90,8 @@ class VariableHash {
       .fpr_model_error = 0.01,
       .fixed_bits = 2048,
   };
+
+  using WithKeyFile = AdaptiveVariableHash;  // adaptive_variable_hash.hpp
 
   // The shape that build() gives a filter of `keys` keys.
   static Result<variable_hash::VariableHashShape> plan(std::uint64_t keys, const Params& p) {

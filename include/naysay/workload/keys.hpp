@@ -40,6 +40,8 @@ enum class Separator : char { newline = '\n', nul = '\0' };
 struct KeyFile {
   std::string path;  // "-" is the standard input
   Separator separator = Separator::newline;
+
+  std::string name() const { return path == "-" ? "standard input" : path; }
 };
 
 struct Line {
@@ -82,6 +84,30 @@ class NAYSAY_EXPORT LineReader {
   std::uint64_t lines_ = 0;
   std::vector<Line> batch_;
 };
+
+// Calls body(lines) for one batch of lines after the other, each valid during the call. Stops at the first error.
+template <class Body>
+Result<Ok> for_each_batch(const KeyFile& file, const Progress& progress, Body&& body) {
+  NAYSAY_TRY(LineReader reader, LineReader::open(file));
+  const std::string stage = "reading " + file.name();
+  for (;;) {
+    NAYSAY_TRY(const std::span<const Line> lines, reader.next());
+    if (lines.empty()) return Ok{};
+    if (progress) progress(stage, reader.bytes_done(), reader.bytes_total());
+    NAYSAY_CHECK(body(lines));
+  }
+}
+
+// Calls body(line) for every line. Stops at the first error, and puts file and line number in front of its message.
+template <class Body>
+Result<Ok> for_each_line(const KeyFile& file, const Progress& progress, Body&& body) {
+  return for_each_batch(file, progress, [&](std::span<const Line> lines) -> Result<Ok> {
+    for (const Line& line : lines)
+      if (Result<Ok> ok = body(line); !ok)
+        return Error{ok.error().code, file.name() + ":" + std::to_string(line.number) + ": " + ok.error().message};
+    return Ok{};
+  });
+}
 
 NAYSAY_EXPORT Result<GrowingArray<Digest>> read_keys(const KeyFile& file, const Hasher& hasher,
                                                      const Progress& progress = {});

@@ -1,0 +1,95 @@
+#include "experiments/panel_values.hpp"
+
+#include <algorithm>
+
+namespace naysay::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kNoX = 0;  // the key of lines without x
+
+// A number, or {"mean" or "median", "low", "high"}; "report.NAME" is what a build said of itself.
+Value value_of(const Json& values, std::string_view name) {
+  const Json* at = &values;
+  if (name.starts_with("report.")) {
+    if (!values.contains("report")) return {};
+    at = &values["report"];
+    name.remove_prefix(7);
+  }
+  const auto found = at->find(std::string(name));
+  if (found == at->end()) return {};
+  if (found->is_number()) return {found->get<double>()};
+  if (!found->is_object()) return {};
+  const auto number = [&](const char* field) {
+    const auto part = found->find(field);
+    return part != found->end() && part->is_number() ? part->get<double>() : std::nan("");
+  };
+  const double mean = number("mean");
+  return {std::isnan(mean) ? number("median") : mean, number("low"), number("high")};
+}
+
+}  // namespace
+
+PanelValues::PanelValues(const Experiment& e, const Panel& p, const std::vector<const Json*>& all)
+    : experiment(e), panel(p), source(measured_panel(e, p)) {
+  const auto belongs = [&](const Json& line) { return line["experiment"] == e.name && line["panel"] == source.id; };
+  const auto has = [&](const char* name) {
+    return std::any_of(all.begin(), all.end(),
+                       [&](const Json* line) { return belongs(*line) && line->value("size", "") == name; });
+  };
+  size = has("paper") ? Size::paper : has("quick") ? Size::quick : Size::tiny;
+  for (const Json* line : all) {
+    if (!belongs(*line) || line->value("size", "") != kSizeNames[static_cast<int>(size)]) continue;
+    const Json& x = (*line)["x"];
+    lines[(*line)["series"].get<std::string>()][x.is_number() ? x.get<double>() : kNoX] = line;
+  }
+}
+
+// A curve's line has a value for each of its x.
+std::map<double, Value> PanelValues::measured(const std::string& series, std::string_view metric) const {
+  std::map<double, Value> out;
+  const auto found = lines.find(series);
+  if (found == lines.end()) return out;
+  for (const auto& [x, line] : found->second) {
+    if (line->contains("curve")) {
+      for (const Json& point : (*line)["curve"])
+        if (const Value v = value_of(point, metric); v.there()) out[point["x"].get<double>()] = v;
+    } else if (line->contains("values")) {
+      if (const Value v = value_of((*line)["values"], metric); v.there()) out[x] = v;
+    }
+  }
+  return out;
+}
+
+std::map<double, Value> PanelValues::drawn(const std::string& series, std::string_view metric) const {
+  auto out = measured(series, metric);
+  if (!*panel.over) return out;
+  const auto base = measured(panel.over, metric);
+  for (auto it = out.begin(); it != out.end();) {
+    const auto b = base.find(it->first);
+    if (b == base.end() || !(b->second.y > 0)) {
+      it = out.erase(it);
+      continue;
+    }
+    it->second = {it->second.y / b->second.y, it->second.low / b->second.y, it->second.high / b->second.y};
+    ++it;
+  }
+  return out;
+}
+
+const Series* PanelValues::find_series(std::string_view name) const {
+  for (const Series& s : source.series)
+    if (s.name == name) return &s;
+  return nullptr;
+}
+
+const Metric& PanelValues::metric_of(const Published& p) const {
+  for (const auto* metrics : {&panel.ys, &panel.also})
+    for (const Metric& m : *metrics)
+      if (std::string_view(m.name) == p.metric) return m;
+  return panel.ys[0];
+}
+
+}  // namespace naysay::cli

@@ -1,0 +1,40 @@
+// PanelValues: what was measured for one panel of an experiment, series by series and x by x.
+#pragma once
+
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "experiments/experiment.hpp"
+
+namespace naysay::cli {
+
+struct Value {
+  double y = std::nan(""), low = std::nan(""), high = std::nan("");
+  bool there() const { return !std::isnan(y); }
+};
+
+struct PanelValues {
+  // Of these lines the ones that belong to the panel: those of the paper's size if there are any, else the quick ones,
+  // else the tiny ones.
+  PanelValues(const Experiment& e, const Panel& p, const std::vector<const nlohmann::ordered_json*>& all);
+
+  // By x. As measured, and as drawn: divided by the series that is the unit, if there is one.
+  std::map<double, Value> measured(const std::string& series, std::string_view metric) const;
+  std::map<double, Value> drawn(const std::string& series, std::string_view metric) const;
+
+  const Series* find_series(std::string_view name) const;  // null if there is none
+  const Metric& metric_of(const Published& p) const;
+  Unit unit(const Metric& m) const { return *panel.over ? Unit::ratio : m.unit; }
+
+  const Experiment& experiment;
+  const Panel& panel;
+  const Panel& source;  // the panel that was measured: this one, or the one that it shows
+  Size size = Size::tiny;
+  std::map<std::string, std::map<double, const nlohmann::ordered_json*>> lines;  // series -> x -> line
+};
+
+}  // namespace naysay::cli
