@@ -37,7 +37,7 @@ class Pinned {
   void* memory_ = nullptr;
 };
 
-// Copies through pinned memory, which several threads fill: one core reads memory more slowly than the bus takes it.
+// Copies through pinned memory, which several threads fill: one core reads memory more slowly than the bus transfers it.
 bool copy_up(void* to, const void* from, std::size_t bytes, unsigned threads) {
   constexpr std::size_t kChunk = std::size_t{1} << 20;
   constexpr unsigned kMostThreads = 4;  // a build of 10 million keys on an H200: 39 ms with 1, 27 with 4, 30 with 8

@@ -80,7 +80,7 @@ Result<AtomicFile> AtomicFile::create(const std::string& path) {
   f.fd_ = ::mkstemp(f.temporary_.data());
   if (f.fd_ < 0) {
     f.temporary_.clear();
-    return os_error(path, "create a temporary file beside it");
+    return os_error(path, "create a temporary file next to it");
   }
   return f;
 }

@@ -1,4 +1,4 @@
-// Holder<F>: any filter behind erased::Model, and entry<F>(): its row of the registry.
+// Holder<F>: any filter as an erased::Model, and entry<F>(): its row of the registry.
 #pragma once
 
 #include <memory>

@@ -41,9 +41,8 @@ class RawBytes {
       return Error{Errc::io, name + ": is a directory; give a file of keys, or - for the standard input"};
     if (S_ISREG(info.st_mode)) total = static_cast<std::uint64_t>(info.st_size);
     buffer_.resize(kReadBytes);
-    // Four bytes tell gzip from zstd from text; a pipe may hand them over one by one.
-    while (unread().size() < 4 && !at_end_)
-      NAYSAY_CHECK(fill_behind());
+    // Four bytes distinguish gzip, zstd and text; a pipe may deliver them one by one.
+    while (unread().size() < 4 && !at_end_) NAYSAY_CHECK(fill_more());
     return Ok{};
   }
 
@@ -54,7 +53,7 @@ class RawBytes {
   Result<Ok> fill() {
     if (begin_ < end_ || at_end_) return Ok{};
     begin_ = end_ = 0;
-    return fill_behind();
+    return fill_more();
   }
 
   // Past the buffer, once that is used up. 0: the end.
@@ -73,7 +72,7 @@ class RawBytes {
   std::uint64_t done = 0, total = 0;
 
  private:
-  Result<Ok> fill_behind() {
+  Result<Ok> fill_more() {
     NAYSAY_TRY(const std::size_t n, read_into(std::span(buffer_).subspan(end_)));
     end_ += n;
     return Ok{};
@@ -153,7 +152,7 @@ struct GzipSource final : LineReader::Source {
 
 struct ZstdSource final : LineReader::Source {
   ~ZstdSource() override { ::ZSTD_freeDCtx(stream_); }
-  // 31: files of `zstd --ultra --long=31` open too, and only they take that much memory.
+  // 31: files of `zstd --ultra --long=31` open too, and only they need that much memory.
   explicit ZstdSource(std::unique_ptr<RawBytes> bytes) : Source(std::move(bytes)), stream_(::ZSTD_createDCtx()) {
     ready_ = stream_ && !::ZSTD_isError(::ZSTD_DCtx_setParameter(stream_, ZSTD_d_windowLogMax, 31));
   }

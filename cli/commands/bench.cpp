@@ -8,11 +8,11 @@
 #include <map>
 #include <memory>
 
-#include "parts/budget.hpp"
 #include "commands/commands.hpp"
 #include "experiments/figures.hpp"
 #include "experiments/kinds/kinds.hpp"
 #include "experiments/results.hpp"
+#include "parts/budget.hpp"
 #include "parts/failure.hpp"
 #include "parts/progress.hpp"
 #include "parts/table.hpp"
@@ -40,7 +40,7 @@ std::string duration(double seconds) {
 void list() {
   Table table({{"experiment", Table::Align::left}, {"what", Table::Align::left}, {"source", Table::Align::left}});
   for (const Experiment& e : experiments()) table.add({e.name, e.title, e.source});
-  fmt::print("{}\nnaysay bench NAME... measures them, naysay bench all every one.\n", table.text());
+  fmt::print("{}\nnaysay bench NAME... measures some of them, naysay bench all measures all.\n", table.text());
 }
 
 std::vector<const Experiment*> need_experiments(const std::vector<std::string>& names) {
@@ -51,13 +51,13 @@ std::vector<const Experiment*> need_experiments(const std::vector<std::string>& 
     } else if (const Experiment* e = find_experiment(name)) {
       found.push_back(e);
     } else {
-      throw Failure{fmt::format("no experiment '{}'; naysay bench --list names them", name)};
+      throw Failure{fmt::format("no experiment '{}'; naysay bench --list prints them all", name)};
     }
   }
   return found;
 }
 
-// How long the rest will take, from the pace so far.
+// How long the rest will run, from the pace so far.
 class Pace {
  public:
   explicit Pace(double all) : left_(all) {}
@@ -140,7 +140,7 @@ void run(const Options& o) {
     if (!terminal)
       fmt::print(stderr, "{}: {} measurements in {}{}\n", e->name, jobs.size() - there,
                  duration(std::chrono::duration<double>(Clock::now() - start).count()),
-                 there > 0 ? fmt::format(", {} were there", there) : "");
+                 there > 0 ? fmt::format(", {} were there before", there) : "");
     std::vector<nlohmann::ordered_json> own;
     for (const auto& line : results.lines())
       if (line["experiment"] == e->name) own.push_back(line);
@@ -156,14 +156,16 @@ void add_bench(CommandLine& line, int&) {
   auto o = std::make_shared<Options>();
   Command c = line.command("bench", "measure named experiments: speed, space, and the figures of the papers");
   c.option("experiments", o->names, "their names, or all; none: speed").type_name("NAME");
-  c.flag("--list", o->list, "name all experiments");
-  c.option("--size", o->size, "quick takes seconds; paper as many keys as the papers; tiny only shows that it runs")
+  c.flag("--list", o->list, "list all experiments");
+  c.option("--size", o->size,
+           "quick runs for seconds; paper has as many keys as the papers; tiny only shows that it runs")
       .shows_default()
       .type_name("tiny|quick|paper");
-  c.option("--data", o->data,
-           "a folder with a file *positive* of keys and a file *negative* of key<TAB>cost; without it URLs are made up")
+  c.option(
+       "--data", o->data,
+       "a folder with a file *positive* of keys and a file *negative* of key<TAB>cost; without it, URLs are generated")
       .type_name("DIR");
-  c.option("--out", o->out, "append one JSON line a measurement; what is there already is not measured again")
+  c.option("--out", o->out, "append one JSON line per measurement; what the file already holds is not measured again")
       .type_name("FILE");
   c.option("--filters", o->filters, "only these, names with commas between them")
       .shows_default()

@@ -8,13 +8,13 @@
 #include <optional>
 #include <thread>
 
-#include "parts/budget.hpp"
-#include "parts/choose.hpp"
 #include "commands/commands.hpp"
-#include "parts/describe.hpp"
-#include "parts/build_fastest.hpp"
-#include "parts/failure.hpp"
 #include "naysay/core/detail/files.hpp"
+#include "parts/budget.hpp"
+#include "parts/build_fastest.hpp"
+#include "parts/choose.hpp"
+#include "parts/describe.hpp"
+#include "parts/failure.hpp"
 #include "parts/hashing.hpp"
 #include "parts/inputs.hpp"
 #include "parts/progress.hpp"
@@ -56,14 +56,14 @@ struct Built {
 
 // Builds the first choice that fits into the budget.
 Built build(const Options& o, const std::vector<Choice>& choices, const Workload& workload, BuildOptions options) {
-  const std::vector<Param> asked = parse_params(o.params);
+  const std::vector<Param> given = parse_params(o.params);
   std::string passed_over;
   for (std::size_t i = 0;; ++i) {
     const FilterType& type = *choices[i].filter;
     Report report;
     options.report = &report;
     std::vector<Param> params = need(o.budget.params(type, options.room(workload)));
-    params.insert(params.end(), asked.begin(), asked.end());
+    params.insert(params.end(), given.begin(), given.end());
     auto filter = build_fastest(type, workload, params, options);
     if (filter) return {std::move(*filter), choices[i].why + passed_over, std::move(report)};
     if (filter.error().code != Errc::out_of_budget || i + 1 == choices.size()) throw Failure{filter.error().message};
@@ -79,8 +79,8 @@ struct KnownNegatives {
   std::uint64_t count = 0;
 };
 
-// What a build takes at its peak: a key is 16 bytes and 4 more while shards are gathered; a negative is 20 bytes, and
-// 26 more while it is taught.
+// What a build needs at its peak: 16 bytes per key, and 4 more while shards are gathered; 20 bytes per negative, and
+// 26 more while it is placed.
 constexpr double kKeyBytes = 20, kNegativeBytes = 46;
 
 double memory_limit(const Options& o) {
@@ -96,7 +96,7 @@ std::string temp_folder(const Options& o) {
   return slash == std::string::npos ? "." : o.output.substr(0, slash + 1);
 }
 
-// Reads as many as fit beside the keys, and moves all to a temporary file when there are more.
+// Holds the known negatives in memory as long as they fit there together with the keys; else all go to a temporary file.
 KnownNegatives read_known(const Options& o, const KeyFile& file, std::uint64_t keys, const std::vector<Choice>& choices,
                           const Hasher& hasher, const Progress& progress) {
   KnownNegatives known;
@@ -110,7 +110,7 @@ KnownNegatives read_known(const Options& o, const KeyFile& file, std::uint64_t k
     if (!streams)
       return Error{
           Errc::invalid_argument,
-          fmt::format("{}: it holds all known negatives in memory, and more than {} of them beside {} keys do "
+          fmt::format("{}: it holds all known negatives in memory, and more than {} of them and {} keys do "
                       "not fit into {}; raise --memory, or use --filter {}",
                       choices[0].filter->name, known.count - 1, keys, bytes_text(static_cast<std::uint64_t>(limit)),
                       names_of_filters([](const FilterType& t) { return t.claims.streams_negatives; }))};
@@ -128,15 +128,16 @@ KnownNegatives read_known(const Options& o, const KeyFile& file, std::uint64_t k
     if (!known.spill && kNegativeBytes * static_cast<double>(known.count) > left) NAYSAY_CHECK(move_to_file());
     if (known.spill) return known.spill->push(d, cost);
     if (known.held.digests.push(d) && known.held.costs.push(cost)) return Ok{};
-    return Error{Errc::no_memory, fmt::format("no memory for more than {} known negatives; lower --memory, so that they go to "
-                                       "a temporary file",
-                                       known.count - 1)};
+    return Error{Errc::no_memory,
+                 fmt::format("no memory for more than {} known negatives; lower --memory, so that they go to "
+                             "a temporary file",
+                             known.count - 1)};
   }));
   return known;
 }
 
 void run(const Options& o) {
-  // All that can be wrong without reading a key is said before a key is read.
+  // Everything that can be checked without reading a key is checked before a key is read.
   o.budget.check();
   const bool choosing = o.filter == "auto";
   const FilterWish wish{.negatives = !o.negatives.empty(), .grows = o.capacity > 0, .by_rate = o.budget.is_rate()};
@@ -144,8 +145,8 @@ void run(const Options& o) {
   const std::vector<Param> params = parse_params(o.params);
   if (!choosing) need(choices[0].filter->check_params(o.filter, params));
   if (o.capacity > 0 && !choices[0].filter->dynamic)
-    throw Failure{
-        fmt::format("--capacity is given, but {} is static; it can never take more keys", choices[0].filter->name)};
+    throw Failure{fmt::format("--capacity is given, but {} is static; it cannot accept more keys later",
+                              choices[0].filter->name)};
   const Hasher hasher = o.hashing.hasher(o.seed);
   need_one_standard_input({o.keys, o.negatives});
   need_stranger_share(o.stranger_share);
@@ -159,9 +160,9 @@ void run(const Options& o) {
 
   ProgressBar bar;
   GrowingArray<Digest> keys = need(read_keys(key_file(o.keys, o.nul), hasher, bar.callback()));
-  KnownNegatives known = o.negatives.empty()
-                             ? KnownNegatives{}
-                             : read_known(o, key_file(o.negatives, o.nul), keys.size(), choices, hasher, bar.callback());
+  KnownNegatives known =
+      o.negatives.empty() ? KnownNegatives{}
+                          : read_known(o, key_file(o.negatives, o.nul), keys.size(), choices, hasher, bar.callback());
   if (choosing && !wish.by_rate)
     choices = rank(std::move(choices), wish,
                    {.keys = static_cast<double>(keys.size()),
@@ -178,9 +179,9 @@ void run(const Options& o) {
   }
   workload.stranger_share = o.stranger_share;
   const unsigned threads = o.threads > 0 ? o.threads : std::max(1u, std::thread::hardware_concurrency());
-  Built built = build(
-      o, choices, workload,
-      {.capacity = o.capacity, .seed = o.seed, .threads = threads, .hasher = hasher, .progress = bar.callback()});
+  Built built =
+      build(o, choices, workload,
+            {.capacity = o.capacity, .seed = o.seed, .threads = threads, .hasher = hasher, .progress = bar.callback()});
   const std::uint64_t negative_count = known.count;
   if (!o.slots.empty()) need(built.filter.type().write_key_file(o.slots, built.filter, keys));
   keys = {};  // the file is written from a copy of the filter: make room for it
@@ -195,9 +196,9 @@ void run(const Options& o) {
 
   if (o.verbose && known.spill)
     fmt::print(stderr, "known negatives went through a temporary file: {}\n", known.spill->size());
-  if (choosing) fmt::print(stderr, "naysay: auto takes {}: {}\n", built.filter.type().name, built.why);
+  if (choosing) fmt::print(stderr, "naysay: auto uses {}: {}\n", built.filter.type().name, built.why);
   if (negative_count > 0 && !built.filter.type().claims.uses_negatives)
-    fmt::print(stderr, "naysay: {} makes no use of known negatives\n", built.filter.type().name);
+    fmt::print(stderr, "naysay: {} does not use known negatives\n", built.filter.type().name);
   if (o.verbose)
     for (const Report::Line& line : built.report.lines) fmt::print(stderr, "{}: {}\n", line.name, to_text(line.value));
   if (o.json) {
@@ -211,11 +212,11 @@ void run(const Options& o) {
     j["report"] = report;
     fmt::print("{}\n", j.dump(2));
   } else {
-    fmt::print("{}: {} of {} keys, {}, {} bits a key, accepts {} of strangers\n", o.output, built.filter.type().name,
+    fmt::print("{}: {} of {} keys, {}, {} bits per key, accepts {} of strangers\n", o.output, built.filter.type().name,
                built.filter.keys(), bytes_text(size_bytes(built.filter)), number(bits_per_key(built.filter)),
                percent(built.filter.expected_fpr()));
     if (index_bytes > 0)
-      fmt::print("{}: and an index of {} beside it, for inserts alone\n", o.output, bytes_text(index_bytes));
+      fmt::print("{}: and an index of {} next to it, used only by inserts\n", o.output, bytes_text(index_bytes));
   }
 }
 
@@ -224,8 +225,9 @@ void run(const Options& o) {
 void add_build(CommandLine& line, int&) {
   auto o = std::make_shared<Options>();
   Command c = line.command("build", "build a filter from keys and write it to a file");
-  c.option("--keys", o->keys, "the keys, one a line; - is the standard input").required().type_name("FILE");
-  c.option("--negatives", o->negatives, "known negatives, key<TAB>cost a line; a missing cost is 1").type_name("FILE");
+  c.option("--keys", o->keys, "the keys, one per line; - is the standard input").required().type_name("FILE");
+  c.option("--negatives", o->negatives, "known negatives, key<TAB>cost per line; a missing cost is 1")
+      .type_name("FILE");
   c.option("--filter", o->filter, "the filter's name (see naysay filters), or auto").shows_default().type_name("NAME");
   o->budget.add_options(c, Budget::Rates::allowed);
   c.option("--param", o->params, "a parameter of the filter; may be repeated").type_name("NAME=VALUE").repeated();
@@ -237,19 +239,19 @@ void add_build(CommandLine& line, int&) {
       .shows_default()
       .type_name("T");
   c.option("--memory", o->memory,
-           "about the most that a build may take (half of what the machine has); known negatives beyond it go "
-           "through a temporary file")
+           "about the most memory that a build may use (by default half of the machine's); known negatives beyond it "
+           "go through a temporary file")
       .type_name("SIZE");
   c.option("--temp", o->temp, "the folder of that file; by default the output's").type_name("FOLDER");
   add_null_option(c, o->nul);
-  c.flag("-v,--verbose", o->verbose, "print what the build has to say about itself");
+  c.flag("-v,--verbose", o->verbose, "print what the build reports about itself");
   c.flag("--json", o->json, "describe the filter as JSON");
   c.option("-o,--output", o->output, "the file to write").required().type_name("F.nsy");
   c.option("--without-index", o->lean_output,
-           "also write a copy that answers the same and takes no more keys: without what only inserts need")
+           "also write a smaller copy that answers the same and accepts no more keys")
       .type_name("F.nsy");
   c.option("--slots", o->slots,
-           "also write the keys of a variable-hash filter by slots, so that naysay update --adapt can use them")
+           "also write the keys slot by slot, for filters that need them for naysay update --adapt")
       .type_name("F.slots");
   c.footer(
       "Example:\n"

@@ -5,13 +5,13 @@
 #include <limits>
 #include <memory>
 
-#include "parts/budget.hpp"
 #include "commands/commands.hpp"
-#include "parts/failure.hpp"
 #include "naysay/core/detail/files.hpp"
-#include "parts/measure.hpp"
 #include "naysay/version.hpp"
+#include "parts/budget.hpp"
+#include "parts/failure.hpp"
 #include "parts/inputs.hpp"
+#include "parts/measure.hpp"
 #include "parts/output.hpp"
 #include "parts/page.hpp"
 #include "parts/progress.hpp"
@@ -34,7 +34,7 @@ struct Options {
 };
 
 constexpr double kAbove[] = {1.25, 1.5, 2, 3};  // budgets at which the advice looks for something better
-constexpr std::uint64_t kSampleKeys = 20'000;   // enough to tell filters apart, few enough for an instant
+constexpr std::uint64_t kSampleKeys = 20'000;   // enough to see which filter is better, few enough for an instant
 
 // The rows as figures for the page.
 nlohmann::ordered_json as_page(const Options& o, const std::string& about, const std::vector<Row>& rows,
@@ -79,14 +79,14 @@ nlohmann::ordered_json as_page(const Options& o, const std::string& about, const
     panels.push_back(
         bars("a", "What is accepted", "rate",
              {{"wfpr", "known negatives, by cost"}, {"known_fpr", "known negatives"}, {"fpr", "strangers"}},
-             "Strangers are negatives that the filters were not told of."));
+             "Strangers are negatives that the filters were not given."));
     panels.push_back(
         bars("b", "Time", "nanoseconds",
-             {{"build_ns", "build, a key"}, {"query_ns", "query, one by one"}, {"batch_ns", "query, in batches"}},
+             {{"build_ns", "build, per key"}, {"query_ns", "query, one by one"}, {"batch_ns", "query, in batches"}},
              "Medians of five, on the machine that made this page."));
   }
   if (!sweep.empty()) {
-    Json curves = Json::array(), columns = Json::array({"bits a key"}), table = Json::array();
+    Json curves = Json::array(), columns = Json::array({"bits per key"}), table = Json::array();
     for (const BudgetRows& at : sweep)
       table.push_back(Json::array({{{"v", at.bits_per_key}, {"t", number(at.bits_per_key)}}}));
     for (std::size_t f = 0; f < sweep[0].rows.size(); ++f) {
@@ -105,12 +105,12 @@ nlohmann::ordered_json as_page(const Options& o, const std::string& about, const
         {{"id", "c"},
          {"title", "Budgets"},
          {"chart", "lines"},
-         {"x", {{"label", "bits a key"}, {"log", false}}},
-         {"y", {{"label", "part of the cost let through"}, {"log", true}, {"unit", "rate"}}},
+         {"x", {{"label", "bits per key"}, {"log", false}}},
+         {"y", {{"label", "share of the cost accepted"}, {"log", true}, {"unit", "rate"}}},
          {"curves", std::move(curves)},
          {"published", Json::array()},
          {"table", {{"columns", std::move(columns)}, {"rows", std::move(table)}}},
-         {"advice", "Take the budget behind which the lowest curve no longer falls enough to pay for it."}});
+         {"advice", "Choose the budget after which the lowest curve no longer falls enough to be worth more bits."}});
   }
   return {{"title", "naysay compare"},
           {"subtitle", about},
@@ -148,7 +148,7 @@ void run(const Options& o) {
   if (!sweeps || o.budget.given()) o.budget.check();
   for (const double bits : o.sweep)
     if (!(bits > 0 && bits <= 1000))
-      throw Failure{fmt::format("--sweep has {} bits a key; each must be above 0 and at most 1000", bits)};
+      throw Failure{fmt::format("--sweep has {} bits per key; each must be more than 0 and at most 1000", bits)};
   if (!o.html.empty()) need_page();
   const auto filters = need_filters(o.filters);
   need_one_standard_input({o.keys, o.negatives, o.strangers});
@@ -182,7 +182,7 @@ void run(const Options& o) {
     for (const double bits : budgets) {
       out.push_back({bits, {}});
       for (const FilterType* filter : filters) {
-        bar.show(fmt::format("{} at {} bits a key", filter->name, bits), out.size() - 1, budgets.size());
+        bar.show(fmt::format("{} at {} bits per key", filter->name, bits), out.size() - 1, budgets.size());
         out.back().rows.push_back(on.rates(*filter, {{"bits_per_key", to_text(bits)}}));
       }
     }
@@ -194,7 +194,7 @@ void run(const Options& o) {
 
   std::string advice = advise(rows, o.stranger_share);
   if (const Row* best = best_row(rows, o.stranger_share)) {
-    // What more space would bring: from the sweep, or from a sample that takes an instant.
+    // What more space would gain: from the sweep, or from a sample that is measured in an instant.
     std::vector<BudgetRows> above;
     for (const BudgetRows& at : sweep)
       if (at.bits_per_key > best->bits_per_key) above.push_back(at);
@@ -212,9 +212,9 @@ void run(const Options& o) {
     for (const BudgetRows& at : sweep) {
       const Row* winner = best_row(at.rows, o.stranger_share);
       if (!winner || (last && last->filter == winner->filter)) continue;
-      advice +=
-          fmt::format("{}From {} bits a key on {} is the best ({} of the cost let through).", advice.empty() ? "" : " ",
-                      number(at.bits_per_key), winner->filter->name, percent(expected_cost(*winner, o.stranger_share)));
+      advice += fmt::format("{}From {} bits per key upwards {} is the best ({} of the cost accepted).",
+                            advice.empty() ? "" : " ", number(at.bits_per_key), winner->filter->name,
+                            percent(expected_cost(*winner, o.stranger_share)));
       last = winner;
     }
   }
@@ -228,7 +228,7 @@ void run(const Options& o) {
     fmt::print("{}\n\n", about);
     if (!rows.empty()) fmt::print("{}\n", table_text(rows));
     if (!sweep.empty())
-      fmt::print("The part of the cost that is let through, {} of the negative queries being about strangers:\n{}\n",
+      fmt::print("The share of the cost that is accepted, if {} of the negative queries are about strangers:\n{}\n",
                  percent(o.stranger_share), sweep_text(sweep, o.stranger_share));
     fmt::print("{}\n", advice);
   }
@@ -250,12 +250,12 @@ void run(const Options& o) {
 void add_compare(CommandLine& line, int&) {
   auto o = std::make_shared<Options>();
   Command c = line.command("compare", "build every filter at one budget and say which to use");
-  c.option("--keys", o->keys, "the keys, one a line; - is the standard input").required().type_name("FILE");
-  c.option("--negatives", o->negatives, "known negatives, key<TAB>cost a line; a missing cost is 1")
+  c.option("--keys", o->keys, "the keys, one per line; - is the standard input").required().type_name("FILE");
+  c.option("--negatives", o->negatives, "known negatives, key<TAB>cost per line; a missing cost is 1")
       .required()
       .type_name("FILE");
   c.option("--strangers", o->strangers,
-           "negatives the filters are not told of; else a random tenth of the negatives is held back")
+           "negatives that the filters are not given; by default a random tenth of the negatives is held back")
       .type_name("FILE");
   o->budget.add_options(c, Budget::Rates::refused);
   c.option("--filters", o->filters, "names with commas between them, or all")
@@ -268,7 +268,7 @@ void add_compare(CommandLine& line, int&) {
   add_null_option(c, o->nul);
   c.option("--json", o->json, "write the rows as JSON; - prints it instead of the table").type_name("FILE");
   c.option("--csv", o->csv, "write the rows as CSV; - prints it instead of the table").type_name("FILE");
-  c.option("--sweep", o->sweep, "also at these bits a key, with commas between them: curves of what is let through")
+  c.option("--sweep", o->sweep, "also at these bits per key, with commas between them: curves of what is accepted")
       .commas()
       .type_name("X,X");
   c.option("--html", o->html, "write a page with charts and sortable tables").type_name("FILE");

@@ -4,10 +4,10 @@
 #include <memory>
 
 #include "commands/commands.hpp"
-#include "parts/failure.hpp"
-#include "parts/measure.hpp"
 #include "naysay/workload/generate.hpp"
 #include "naysay/workload/zipf.hpp"
+#include "parts/failure.hpp"
+#include "parts/measure.hpp"
 #include "parts/output.hpp"
 #include "parts/progress.hpp"
 
@@ -19,8 +19,8 @@ constexpr std::uint64_t kSeed = 1;
 constexpr std::uint64_t kKeys = 100'000, kNegatives = 100'000, kStrangers = 200'000;
 constexpr double kSkew = 1.0;  // visits of popular sites fall about as 1/rank
 constexpr const char* kBitsPerKey = "10";
-constexpr double kBuildSeconds =
-    30;  // for the builds of all filters together; the rest of the minute is for the queries
+// For the builds of all filters together; the rest of the minute is for the queries.
+constexpr double kBuildSeconds = 30;
 
 std::vector<Digest> urls(std::uint64_t first, std::uint64_t count) {
   std::vector<Digest> digests;
@@ -37,12 +37,11 @@ void run(const std::string& json) {
   const auto visits = zipf_costs(kNegatives, kSkew, kSeed);
   const Trial trial = make_trial(blocked, popular, visits, others, kSeed);
   fmt::print(
-      "A blocklist of {} URLs becomes a filter of {} bits a key. A filter may also be told of {} popular URLs that "
+      "A blocklist of {} URLs becomes a filter of {} bits per key. A filter may also be given {} popular URLs that "
       "are\n"
-      "not blocked and of how often each is visited (the r-th 1/r as often as the first), and is then asked about "
-      "them,\n"
-      "about the blocked ones and about {} strangers. Every \"maybe\" on a URL that is not blocked costs a "
-      "look-up.\n\n",
+      "not blocked, with the visits of each (the r-th has 1/r of the first one's). It is then queried with them, with "
+      "the\n"
+      "blocked ones and with {} strangers. Every \"maybe\" about a URL that is not blocked costs a look-up.\n\n",
       kKeys, kBitsPerKey, kNegatives, trial.strangers.size());
   std::fflush(stdout);
 
@@ -70,7 +69,7 @@ void run(const std::string& json) {
 
 void add_demo(CommandLine& line, int&) {
   auto json = std::make_shared<std::string>();
-  Command c = line.command("demo", "compare all filters on a made-up blocklist; takes under a minute");
+  Command c = line.command("demo", "compare all filters on a made-up blocklist; runs for less than a minute");
   c.option("--json", *json, "also write the rows as JSON").type_name("FILE");
   c.footer(
       "Example:\n"

@@ -1,4 +1,4 @@
-// naysay filters: the registry, for somebody who has to choose.
+// naysay filters: the registry, for users who have to choose.
 #include <fmt/core.h>
 
 #include <memory>
@@ -33,8 +33,9 @@ void print_table() {
   fmt::print("{}", table.text());
   fmt::print(
       "\n"
-      "dynamic: keys may come later; erasable: and leave; adaptive: stops making a false positive it is told of;\n"
-      "tunable: takes --fpr; negatives: makes use of known negatives and their costs\n");
+      "dynamic: keys can be inserted later; erasable: and erased; adaptive: stops accepting a negative that is "
+      "reported;\n"
+      "tunable: can be built for a rate (--fpr); negatives: uses known negatives and their costs\n");
 }
 
 }  // namespace

@@ -33,8 +33,9 @@ void run(const Options& o) {
   const auto line = [](std::string_view name, const std::string& value) { fmt::print("{:<14}{}\n", name, value); };
   line("filter", fmt::format("{}: {}", f.type().name, f.type().claims.about));
   line("keys", fmt::format("{}", f.keys()));
-  line("size", fmt::format("{} bytes, {} bits a key", size_bytes(f), number(bits_per_key(f))));
-  if (f.index_bits() > 0) line("index", fmt::format("{} bytes beside it, for inserts alone", (f.index_bits() + 7) / 8));
+  line("size", fmt::format("{} bytes, {} bits per key", size_bytes(f), number(bits_per_key(f))));
+  if (f.index_bits() > 0)
+    line("index", fmt::format("{} bytes next to it, used only by inserts", (f.index_bits() + 7) / 8));
   line("file", fmt::format("{} bytes", file_bytes));
   line("expected fpr", percent(f.expected_fpr()));
   line("hash", f.hasher().id == HashId::siphash ? "siphash, its key is in the file"

@@ -6,8 +6,8 @@
 #include <ranges>
 
 #include "commands/commands.hpp"
-#include "parts/failure.hpp"
 #include "naysay/any_filter.hpp"
+#include "parts/failure.hpp"
 #include "parts/inputs.hpp"
 #include "parts/output.hpp"
 
@@ -68,13 +68,13 @@ void add_query(CommandLine& line, int& exit_code) {
   auto o = std::make_shared<Options>();
   Command c = line.command("query", "print the keys that may be in the set");
   c.option("filter", o->filter, "a file that naysay build wrote").required().type_name("F.nsy");
-  c.option("keys", o->keys, "keys to ask about, one a line; - is the standard input").shows_default().type_name("KEYS");
+  c.option("keys", o->keys, "keys to query, one per line; - is the standard input").shows_default().type_name("KEYS");
   c.flag("--invert", o->invert, "print the keys that are certainly not in the set instead");
-  c.flag("--count", o->count, "print only how many there are");
-  c.flag("--json", o->json, "a JSON object a line for every key asked, with its answer; with --count one in all");
+  c.flag("--count", o->count, "print only their number");
+  c.flag("--json", o->json, "one JSON object per key with its answer; with --count one object in all");
   add_null_option(c, o->nul);
   c.footer(
-      "Exit code: 0 if there were any, 1 if there were none, 2 if something went wrong, as grep.\n\n"
+      "Exit code: 0 if a key was printed, 1 if none was, 2 if something went wrong, as grep.\n\n"
       "Example:\n"
       "  naysay generate urls --count 1000 -o keys.txt\n"
       "  naysay build --keys keys.txt --bits-per-key 12 -o set.nsy\n"

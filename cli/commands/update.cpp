@@ -1,14 +1,14 @@
-// naysay update: keys out of a filter, keys into it, and negatives that it must not accept any longer.
+// naysay update: erases keys, inserts keys, and makes a filter refuse negatives that it accepted.
 #include <fmt/core.h>
 
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "commands/commands.hpp"
+#include "naysay/any_filter.hpp"
+#include "naysay/core/detail/files.hpp"
 #include "parts/describe.hpp"
 #include "parts/failure.hpp"
-#include "naysay/core/detail/files.hpp"
-#include "naysay/any_filter.hpp"
 #include "parts/inputs.hpp"
 #include "parts/progress.hpp"
 
@@ -21,7 +21,7 @@ struct Options {
   bool nul = false, json = false;
 };
 
-// What one file of keys came to.
+// How many keys of a file were given, and for how many it was done.
 struct Tally {
   std::uint64_t given = 0, done = 0;
 };
@@ -61,14 +61,14 @@ void check(const Options& o, const AnyFilter& f) {
   };
   if (o.erase.empty() && o.insert.empty() && o.adapt.empty() && o.warm.empty())
     throw Failure{"nothing to do; give --erase, --insert, --adapt or --warm"};
-  wants(o.erase, type.erasable, "--erase", "lets no key go");
-  wants(o.insert, type.dynamic, "--insert", "takes no more keys");
+  wants(o.erase, type.erasable, "--erase", "cannot erase keys");
+  wants(o.insert, type.dynamic, "--insert", "accepts no more keys");
   wants(o.adapt, type.adaptive || by_key_file, "--adapt", "accepts no negatives after it was built");
   wants(o.warm, type.warming, "--warm", "does not warm");
   wants(o.slots, by_key_file, "--slots", "has no such file");
   if (!o.adapt.empty() && by_key_file && o.slots.empty())
-    throw Failure{fmt::format("{}: --adapt of {} needs --slots, the file that naysay build --slots wrote", o.filter,
-                              type.name)};
+    throw Failure{
+        fmt::format("{}: --adapt of {} needs --slots, the file that naysay build --slots wrote", o.filter, type.name)};
   need_one_standard_input({o.erase, o.insert, o.adapt, o.warm});
 }
 
@@ -81,7 +81,7 @@ void run(const Options& o) {
   const Progress progress = bar.callback();
   nlohmann::ordered_json said;
   std::string text;
-  const auto tell = [&](const Tally& t, const char* done, const char* rest, const char* why) {
+  const auto add = [&](const Tally& t, const char* done, const char* rest, const char* why) {
     said[done] = t.done;
     said[rest] = t.given - t.done;
     text += fmt::format("{}: {} {}", output, t.done, done);
@@ -89,22 +89,22 @@ void run(const Options& o) {
     text += '\n';
   };
   if (!o.erase.empty())
-    tell(for_each_key(o, o.erase, f.hasher(), progress,
-                      [&](Digest d) -> Result<bool> { return static_cast<bool>(f.erase(d)); }),
-         "erased", "not erased", "the filter denies them");
+    add(for_each_key(o, o.erase, f.hasher(), progress,
+                     [&](Digest d) -> Result<bool> { return static_cast<bool>(f.erase(d)); }),
+        "erased", "not erased", "the filter denies them");
   if (!o.insert.empty())
-    tell(for_each_key(o, o.insert, f.hasher(), progress,
-                      [&](Digest d) -> Result<bool> {
-                        if (f.insert(d)) return true;
-                        return Error{Errc::out_of_budget,
-                                     fmt::format("{} has no room for more than {} keys; {} is as it was",
-                                                 f.type().name, f.keys(), output)};
-                      }),
-         "inserted", "not inserted", "no room");
+    add(for_each_key(o, o.insert, f.hasher(), progress,
+                     [&](Digest d) -> Result<bool> {
+                       if (f.insert(d)) return true;
+                       return Error{Errc::out_of_budget,
+                                    fmt::format("{} has no room for more than {} keys; {} is as it was", f.type().name,
+                                                f.keys(), output)};
+                     }),
+        "inserted", "not inserted", "no room");
   if (!o.adapt.empty())
-    tell(adapt(o, f, progress), "refused", "not refused",
-         f.type().claims.adapts_with_churn ? "yet; as keys come and go they will be"
-                                           : "there is no room, or they are keys");
+    add(adapt(o, f, progress), "refused", "not refused",
+        f.type().claims.adapts_with_churn ? "yet; they will be after more insertions and deletions"
+                                          : "there is no room for them, or they are keys");
   if (!o.warm.empty()) {
     const auto keys = need(read_keys(key_file(o.warm, o.nul), f.hasher(), progress));
     need(f.warm(keys));
@@ -127,15 +127,16 @@ void run(const Options& o) {
 
 void add_update(CommandLine& line, int&) {
   auto o = std::make_shared<Options>();
-  Command c = line.command("update", "erase and insert keys, and tell a filter of its false positives");
+  Command c = line.command("update", "erase and insert keys, and report false positives to a filter");
   c.option("filter", o->filter, "a file that naysay build wrote").required().type_name("F.nsy");
-  c.option("--erase", o->erase, "keys to let go, one a line; each must be in, or another key may be lost")
+  c.option("--erase", o->erase, "keys to erase, one per line; each must be in the set, or another key may be lost")
       .type_name("FILE");
-  c.option("--insert", o->insert, "keys to take; without room for all of them nothing is written").type_name("FILE");
-  c.option("--adapt", o->adapt, "negatives that were accepted, key<TAB>cost a line; a missing cost is 1")
+  c.option("--insert", o->insert, "keys to insert, one per line; without room for all of them nothing is written")
       .type_name("FILE");
-  c.option("--warm", o->warm, "the keys of a filter that warms, shown to it once more").type_name("FILE");
-  c.option("--slots", o->slots, "the keys of a variable-hash filter by slots, as naysay build --slots wrote them")
+  c.option("--adapt", o->adapt, "negatives that were accepted, key<TAB>cost per line; a missing cost is 1")
+      .type_name("FILE");
+  c.option("--warm", o->warm, "the keys that the filter was built from, for filters that warm").type_name("FILE");
+  c.option("--slots", o->slots, "the file that naysay build --slots wrote, for filters that need it for --adapt")
       .type_name("F.slots");
   add_null_option(c, o->nul);
   c.flag("--json", o->json, "describe the filter and what was done as JSON");

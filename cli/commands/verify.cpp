@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "commands/commands.hpp"
-#include "parts/failure.hpp"
 #include "naysay/any_filter.hpp"
+#include "parts/failure.hpp"
 #include "parts/inputs.hpp"
 #include "parts/progress.hpp"
 
@@ -38,8 +38,8 @@ int run(const Options& o) {
                denied, queried, file.name(), first_denied);
     return 1;
   }
-  fmt::print("{}: whole, {} of {} keys, and all {} keys of {} may be in it\n", o.filter, f.type().name, f.keys(), queried,
-             file.name());
+  fmt::print("{}: whole, {} of {} keys, and all {} keys of {} may be in it\n", o.filter, f.type().name, f.keys(),
+             queried, file.name());
   return 0;
 }
 
@@ -49,7 +49,7 @@ void add_verify(CommandLine& line, int& exit_code) {
   auto o = std::make_shared<Options>();
   Command c = line.command("verify", "check that a file is whole and denies none of its keys");
   c.option("filter", o->filter, "a file that naysay build wrote").required().type_name("F.nsy");
-  c.option("--keys", o->keys, "keys that must all be in it, one a line; - is the standard input").type_name("FILE");
+  c.option("--keys", o->keys, "keys that must all be in it, one per line; - is the standard input").type_name("FILE");
   add_null_option(c, o->nul);
   c.footer(
       "Exit code: 0 if all is well, 1 if a key is denied, 2 if the file cannot be read.\n\n"

@@ -38,7 +38,7 @@ Json deviations(const PanelValues& v) {
       const Unit u = v.unit(metric);
       const std::string where =
           v.panel.bars || p.x == kEverywhere ? "" : fmt::format(" at {} {}", x_text(x), v.source.x.label);
-      const std::string factor = y <= 0    ? "below what so many negatives can show"
+      const std::string factor = y <= 0    ? "below what this many negatives can show"
                                  : y > p.y ? fmt::format("{:.3g} times as much", y / p.y)
                                            : fmt::format("{:.3g} times less", p.y / y);
       add(p.why, fmt::format("{}{}: ours {}, published {}{} ({})", s->name, where, y_text(y, u),

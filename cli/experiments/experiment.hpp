@@ -4,14 +4,14 @@
 //   Experiment "habf-fig10"
 //     Panel a   kind: rates   setup: blocklist, costs equal     x: MB of the filter   y: wfpr
 //       Series   bloom, habf, taught-ribbon, ...               a curve each
-//       Published   HABF at 1.5 MB: 0.36 %                      drawn beside ours; a deviation needs a reason
+//       Published   HABF at 1.5 MB: 0.36 %                      drawn next to ours; a deviation needs a reason
 //     Panel c   ...
 //
 // Every (panel, series, x) is one measurement and one line of the results; a kind that follows a filter through time
 // (churn, life, shift) makes a whole curve, and that is one measurement too.
 //
-// Sizes: `paper` takes as many keys as the paper. `quick` takes quick_scale of them and the same bits for each, so that
-// rates stay comparable; x keeps the paper's unit. `tiny` takes at most kTinyKeys and the ends of the x axis: it shows
+// Sizes: `paper` has as many keys as the paper. `quick` has quick_scale of them and the same bits for each, so that
+// rates stay comparable; x keeps the paper's unit. `tiny` has at most kTinyKeys and the ends of the x axis: it shows
 // that everything runs, and nothing else.
 #pragma once
 
@@ -38,11 +38,11 @@ struct Setup {
   double keys = 1'000'000;
   double negatives = 1'000'000;
   double skew = 0;               // of the negatives' costs (Zipf), or kRealCosts
-  int shuffles = 1;              // of the costs over the negatives: the mean over so many is taken
-  double told = 1;               // the part of the negatives, costliest first, that a filter is told of
+  int shuffles = 1;              // of the costs over the negatives: the result is the mean over them
+  double told = 1;               // the share of the negatives, costliest first, that a filter is given
   double quick_scale = 0.1;      // of keys and negatives
-  double churn = 0.02;           // of the keys that leave and come in a round
-  double read_us = 0;            // a random read from the store behind the filter; 0: one is made and measured
+  double churn = 0.02;           // the share of the keys that is replaced in a round
+  double read_us = 0;            // a random read from the store that the filter protects; 0: it is measured
   const char* beside = "bloom";  // the filter whose times are the unit
 };
 
@@ -69,15 +69,15 @@ struct Axis {
   std::vector<double> paper = {};  // empty: as quick
 };
 
-// A filter with parameters. Beside the filter's own, these are understood:
+// A filter with parameters. Besides the filter's own, these are understood:
 //   encode, listed ... = "5 %"   that part of the number of negatives
-//   for_fpr = "0.01"             the parameters that the filter itself takes for that rate
+//   for_fpr = "0.01"             the parameters that the filter itself chooses for that rate
 struct Series {
   const char* name = "";
   const char* filter = "";
   std::vector<Param> params = {};
   bool siphash = false;     // keys are digested with SipHash instead of XXH3
-  bool told_again = false;  // churn: it is told of its errors on costly negatives after every round
+  bool told_again = false;  // churn: its errors on costly negatives are reported after every round
 };
 
 // How a number is written: "0.36 %", "48 ns", ...

@@ -120,8 +120,7 @@ class PanelMaker {
       Json j = {{"curve", p.curve}, {"x", x}, {"y", p.y}, {"text", y_text(p.y, v_.unit(metric))}};
       if (p.relation == Relation::at_most) j["text"] = "at most " + j["text"].get<std::string>();
       if (p.relation == Relation::at_least) j["text"] = "at least " + j["text"].get<std::string>();
-      if (p_.bars)
-        j["metric"] = metric.label;
+      if (p_.bars) j["metric"] = metric.label;
       if (ours) j["series"] = ours->name;
       out.push_back(std::move(j));
     }
@@ -200,7 +199,7 @@ class PanelMaker {
     return out;
   }
 
-  // Filters that this version knows and nobody has measured yet.
+  // Filters that this version knows and that were not measured yet.
   Json unmeasured() const {
     Json out = Json::array();
     for (const Series& s : source_.series)
@@ -208,7 +207,7 @@ class PanelMaker {
     return out;
   }
 
-  // Who is lowest, in words.
+  // Which series is lowest, in words.
   std::string finding() const {
     struct Entry {
       std::string name;

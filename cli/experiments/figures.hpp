@@ -7,7 +7,7 @@
 // The page draws this and works out nothing; the text tables of naysay bench come from the same numbers.
 //
 // A published point that ours misses by more than 20 % is a deviation. Its reason stands with the experiment; one
-// without a reason is marked, so that nobody can overlook it.
+// without a reason is marked, so that it cannot be overlooked.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "parts/failure.hpp"
 #include "naysay/workload/score.hpp"
+#include "parts/failure.hpp"
 
 namespace naysay::cli {
 
@@ -21,23 +21,23 @@ std::vector<std::uint32_t> by_cost(std::span<const float> costs) {
 
 }  // namespace
 
-Told tell(const ExperimentKeys& set, std::span<const float> costs, double part) {
-  Told told;
+GivenNegatives given_negatives(const ExperimentKeys& set, std::span<const float> costs, double part) {
+  GivenNegatives given;
   if (part >= 1) {
-    told.digests.assign(set.negatives.begin(), set.negatives.end());
-    told.costs.assign(costs.begin(), costs.end());
-    return told;
+    given.digests.assign(set.negatives.begin(), set.negatives.end());
+    given.costs.assign(costs.begin(), costs.end());
+    return given;
   }
   const auto order = by_cost(costs);
   const auto count = static_cast<std::size_t>(part * static_cast<double>(order.size()));
   double sum = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    told.digests.push_back(set.negatives[order[i]]);
-    told.costs.push_back(costs[order[i]]);
+    given.digests.push_back(set.negatives[order[i]]);
+    given.costs.push_back(costs[order[i]]);
     sum += costs[order[i]];
   }
-  told.share = sum / std::accumulate(costs.begin(), costs.end(), 0.0);
-  return told;
+  given.share = sum / std::accumulate(costs.begin(), costs.end(), 0.0);
+  return given;
 }
 
 Measurement::Measurement(const Job& j, const JobPlan& p, Sources& s, const Progress& progress)
@@ -60,9 +60,9 @@ std::vector<float> Measurement::costs(int shuffle) const {
   return sources.costs(plan.skew, plan.seed + static_cast<std::uint64_t>(shuffle));
 }
 
-Workload Measurement::workload(const Told& told) const {
-  Workload w{.keys = set.keys, .negatives = told.digests, .costs = told.costs};
-  w.stranger_share = std::max(w.stranger_share, 1 - told.share);
+Workload Measurement::workload(const GivenNegatives& given) const {
+  Workload w{.keys = set.keys, .negatives = given.digests, .costs = given.costs};
+  w.stranger_share = std::max(w.stranger_share, 1 - given.share);
   return w;
 }
 

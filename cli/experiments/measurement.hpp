@@ -1,4 +1,4 @@
-// Measurement: what all kinds of measurement share: the keys, what a filter is told, and how it is built and checked.
+// Measurement: what all kinds of measurement share: the keys, the negatives that a filter is given, and how it is built and checked.
 // A kind is a function of a Measurement; kinds.hpp says what each does, kind_*.cpp holds them.
 #pragma once
 
@@ -14,14 +14,14 @@ namespace naysay::cli {
 
 using Json = nlohmann::ordered_json;
 
-// The negatives that the filter is told of, the costliest first if it is not all of them.
-struct Told {
+// The negatives that the filter is given, the costliest first if it is not all of them.
+struct GivenNegatives {
   std::vector<Digest> digests;
   std::vector<float> costs;
   double share = 1;  // of the cost
 };
 
-Told tell(const ExperimentKeys& set, std::span<const float> costs, double part);
+GivenNegatives given_negatives(const ExperimentKeys& set, std::span<const float> costs, double part);
 
 // What a kind returns when a filter refuses its budget.
 inline Json problem(const Error& e) { return {{"problem", e.message}}; }
@@ -32,7 +32,7 @@ struct Measurement {
   // Whether a panel shows this.
   bool wants(std::string_view metric) const;
   std::vector<float> costs(int shuffle = 0) const;
-  Workload workload(const Told& told) const;
+  Workload workload(const GivenNegatives& given) const;
   BuildOptions options(std::uint64_t capacity = 0, Report* report = nullptr) const;
   Result<AnyFilter> build(const Workload& w, std::uint64_t capacity = 0) const;
   // Throws a Failure unless all of these are accepted.

@@ -6,7 +6,7 @@
 // What was to be measured (the fields up to "seed") and by which version is a line's identity: a line that is there is
 // not measured again, so an interrupted run goes on where it was.
 //
-// Promises   a line is on the disk, whole, before the next measurement begins; two runs do not write one file at once.
+// Promises   a line is on the disk, whole, before the next measurement begins; two runs never write to one file at the same time.
 #pragma once
 
 #include <nlohmann/json.hpp>

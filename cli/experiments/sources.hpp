@@ -1,4 +1,4 @@
-// Sources: the keys, negatives and strangers of an experiment, from files or out of nothing.
+// Sources: the keys, negatives and strangers of an experiment, from files or generated.
 //
 //   blocklist   with a folder: its one file named *positive* and its one file named *negative* (key<TAB>cost);
 //               without: made-up URLs, as many
@@ -7,7 +7,7 @@
 //
 // Strangers are made up for every kind, so there are always enough.
 //
-// The last set asked for is kept: measurements of one panel follow each other and share it.
+// The last set is kept: measurements of one panel follow each other and share it.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@
 namespace naysay::cli {
 
 struct ExperimentKeys {
-  std::span<const Digest> keys, negatives, strangers, newcomers;  // newcomers: keys that come later
+  std::span<const Digest> keys, negatives, strangers, newcomers;  // newcomers: keys that are inserted later
   std::span<const float> weights;                                 // what the file says that negatives cost
   std::string source;                                             // "files", "made-up URLs", ...
 };
@@ -46,7 +46,7 @@ class Sources {
   std::vector<float> costs(double skew, std::uint64_t shuffle);
 
   Hasher hasher(bool siphash) const;
-  // Is the folder there, with its two files? Throws a Failure that says what is wrong; to be asked before long work.
+  // Is the folder there, with its two files? Throws a Failure that says what is wrong; to be called before long work.
   void check() const;
 
  private:

@@ -1,15 +1,15 @@
-// Budget: how large a filter may be, said in one of three ways.
+// Budget: how large a filter may be, given in one of three ways.
 //
 //   --bits-per-key 10      bits for each key
 //   --bytes 1.5MB          bytes in all; kB, MB, GB are powers of 1000, KiB, MiB, GiB powers of 1024
-//   --fpr 0.001            as many as this rate of strangers takes, for filters that can price a rate
+//   --fpr 0.001            the bits that this rate on strangers costs, for filters that can price a rate
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "parts/command_line.hpp"
 #include "naysay/any_filter.hpp"
+#include "parts/command_line.hpp"
 
 namespace naysay::cli {
 
@@ -27,9 +27,9 @@ class Budget {
 
   bool given() const noexcept { return !bits_per_key_.empty() || !bytes_.empty() || !fpr_.empty(); }
   bool is_rate() const noexcept { return !fpr_.empty(); }
-  // For so many keys. Requires !is_rate().
+  // For this many keys. Requires !is_rate().
   double bits_per_key(std::uint64_t room) const;
-  // As a filter's parameters, for a filter that must have room for so many keys.
+  // As a filter's parameters, for a filter that must have room for this many keys.
   Result<std::vector<Param>> params(const FilterType& filter, std::uint64_t room) const;
 
  private:

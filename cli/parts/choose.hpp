@@ -1,4 +1,4 @@
-// Choose: which filter `--filter auto` takes, and why.
+// Choose: which filter `--filter auto` uses, and why.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ struct FilterWish {
 
 struct Choice {
   const FilterType* filter;
-  std::string why;  // continues "auto takes NAME: "
+  std::string why;  // continues "auto uses NAME: "
 };
 
 // The best first; the next ones are for budgets into which the first does not fit. Never empty.

@@ -25,7 +25,7 @@ class Option {
   explicit Option(CLI::Option* option) : option_(option) {}
   Option& required();
   Option& type_name(const char* name);  // what the help writes for the value: FILE, N
-  Option& shows_default();              // the help tells what holds without it
+  Option& shows_default();              // the help shows the default
   Option& commas();                     // a list with commas between its items
   Option& repeated();                   // a list of one item each time that the option is given
   bool given() const;
@@ -37,7 +37,7 @@ class Option {
 class Command {
  public:
   explicit Command(CLI::App* app) : app_(app) {}
-  // names: "--keys", "-o,--output", or without hyphens for an argument that is known by its place. The value may be a
+  // names: "--keys", "-o,--output", or without hyphens for an argument that is given by position. The value may be a
   // string, an unsigned or 64-bit number, a double, or a vector of strings or doubles; it must outlive the parsing.
   template <class Value>
   Option option(const char* names, Value& value, const char* help);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kKeyDigits = 32;  // 128 bits
 
-// Two hexadecimal digits a byte, in the order in which SipHash takes its key bytes: little-endian words.
+// Two hexadecimal digits per byte, in the order in which SipHash reads its key bytes: little-endian words.
 SipKey parse_key(const std::string& text) {
   std::uint64_t words[2] = {};
   for (std::size_t i = 0; i < kKeyDigits / 2; ++i) {
@@ -43,7 +43,7 @@ void Hashing::add_options(Command& command) {
 Hasher Hashing::hasher(std::uint64_t seed) const {
   if (hash_ == "siphash") return {HashId::siphash, 0, key_.empty() ? random_key() : parse_key(key_)};
   if (hash_ != "xxh3") throw Failure{fmt::format("--hash is '{}'; it must be xxh3 or siphash", hash_)};
-  if (!key_.empty()) throw Failure{"--hash-key is given, but xxh3 takes none; give --hash siphash too"};
+  if (!key_.empty()) throw Failure{"--hash-key is given, but xxh3 has none; give --hash siphash too"};
   return {HashId::xxh3, seed, {}};
 }
 

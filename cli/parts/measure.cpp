@@ -14,8 +14,8 @@ namespace naysay::cli {
 
 namespace {
 
-// How many of each kind are asked: as many as there are keys, so that a large filter is met where it is not in the
-// cache, but enough for the clock and not more than a few milliseconds a pass.
+// Queries of each kind: as many as there are keys, so that a large filter is measured out of the cache; but enough for
+// the clock, and not more than a few milliseconds per pass.
 constexpr std::size_t kLeastMix = std::size_t{1} << 12, kMostMix = std::size_t{1} << 17;
 
 // One cell of a row: its column's name, as people read it, as programs read it. The only list of columns.
@@ -182,7 +182,7 @@ std::string advise(const std::vector<Row>& rows, double stranger_share) {
   for (const Row& row : rows)
     if (row.problem.empty() && row.batch_ns < quick->batch_ns) quick = &row;
 
-  std::string first = fmt::format("Use {}: at {} bits a key it accepts {}", best->filter->name,
+  std::string first = fmt::format("Use {}: at {} bits per key it accepts {}", best->filter->name,
                                   number(best->bits_per_key), what_it_accepts(*best));
   if (!bloom || bloom == best)
     first += ", and no other filter of this table does better.";
@@ -190,16 +190,16 @@ std::string advise(const std::vector<Row>& rows, double stranger_share) {
     first += fmt::format(", where bloom accepts {}.", what_it_accepts(*bloom));
   std::string second;
   if (dynamic == best) {
-    second = fmt::format("It can take more keys later{}", best->filter->erasable ? " and let them go" : "");
+    second = fmt::format("It accepts more keys later{}", best->filter->erasable ? ", and keys can be erased" : "");
   } else if (dynamic) {
-    second = fmt::format("If keys will be added later use {}, which accepts {}", dynamic->filter->name,
+    second = fmt::format("If keys will be inserted later use {}, which accepts {}", dynamic->filter->name,
                          what_it_accepts(*dynamic));
   } else {
-    second = "No filter of this table can take more keys later";
+    second = "No filter of this table accepts more keys later";
   }
   second += quick == best
-                ? fmt::format("; none is quicker to ask ({} ns a query in batches).", number(best->batch_ns))
-                : fmt::format("; the quickest to ask is {} ({} ns a query in batches, {} takes {}).",
+                ? fmt::format("; none answers faster ({} ns per query in batches).", number(best->batch_ns))
+                : fmt::format("; the fastest to query is {} ({} ns per query in batches, {} needs {}).",
                               quick->filter->name, number(quick->batch_ns), best->filter->name, number(best->batch_ns));
   return first + " " + second;
 }

@@ -3,15 +3,15 @@
 //   column             meaning
 //   filter             its name
 //   bits_per_key       of the whole queryable structure
-//   fpr                part of the strangers that it accepts
-//   known_fpr          part of the known negatives that it accepts
-//   wfpr               part of their cost
+//   fpr                share of the strangers that it accepts
+//   known_fpr          share of the known negatives that it accepts
+//   wfpr               share of their cost
 //   false_negatives    keys that it denies; must be 0
 //   build_ns           nanoseconds per key, median of five builds
 //   query_ns, batch_ns nanoseconds per query, one by one and in batches, median of five passes over a shuffled mix of
-//                      as many known negatives as strangers as keys; through AnyFilter, as a user would ask
+//                      equally many keys, known negatives and strangers; through AnyFilter, as a user calls it
 //   bytes              of what a query needs
-//   peak_build_bytes   the most memory the build held at once, its result included, the digests of keys and negatives
+//   peak_build_bytes   the most memory the build held, its result included, the digests of keys and negatives
 //                      not: see heap.hpp
 #pragma once
 
@@ -37,7 +37,7 @@ struct Row {
 
 class Bench {
  public:
-  // `build_seconds`: a filter whose builds take longer than that is built less often than five times, but once.
+  // `build_seconds`: a filter whose builds need longer than that is built fewer than five times, but at least once.
   Bench(const Trial& trial, double stranger_share, std::uint64_t seed, unsigned threads, double build_seconds);
 
   Row measure(const FilterType& filter, const std::vector<Param>& params) const;
@@ -54,11 +54,11 @@ class Bench {
   std::vector<Digest> mix_;
 };
 
-// The cost of the false positives for each unit of cost asked about, on the mix of known negatives and strangers that
+// The share of the cost of all negative queries that is accepted, on the mix of known negatives and strangers that
 // the user expects.
 double expected_cost(const Row& row, double stranger_share);
 
-// What the rows say, as two sentences: which filter to take and why, and what else to consider. Empty if no filter
+// What the rows say, as two sentences: which filter to use and why, and what else to consider. Empty if no filter
 // could be built.
 std::string advise(const std::vector<Row>& rows, double stranger_share);
 

@@ -1,4 +1,4 @@
-// Page: one HTML file that shows figures, with everything in it. It is made by Node (./dev page) from web/, and taken
+// Page: one HTML file that shows figures, with everything in it. It is made by Node (./dev page) from web/, and put
 // into the tool when the tool is built; a tool that was built without it says how to get it.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace naysay::cli {
 
-// Throws a Failure if this tool has no page; to be asked before long work.
+// Throws a Failure if this tool has no page; to be called before long work.
 void need_page();
 
 // The page with the data in it. The data may hold any text: nothing in it can end the script it stands in.

@@ -21,7 +21,7 @@ class ProgressBar {
 
   void show(std::string_view stage, std::uint64_t done, std::uint64_t total);
   void clear();
-  // Empty where there is no terminal, so that nobody pays for it. Must not outlive this.
+  // Empty where there is no terminal, so that it costs nothing. Must not outlive this.
   Progress callback();
 
  private:

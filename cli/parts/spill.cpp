@@ -17,7 +17,7 @@ Result<Spill> Spill::create(const std::string& folder) {
   std::string path = folder + "/naysay-XXXXXX";
   spill.fd_ = ::mkstemp(path.data());
   if (spill.fd_ < 0 || ::unlink(path.c_str()) != 0)
-    return Error{Errc::io, fmt::format("{}: cannot make a temporary file for known negatives: {}; name another folder "
+    return Error{Errc::io, fmt::format("{}: cannot make a temporary file for known negatives: {}; give another folder "
                                        "with --temp",
                                        folder, std::strerror(errno))};
   return spill;
@@ -48,8 +48,8 @@ Result<Ok> Spill::push(Digest negative, float cost) {
     const ssize_t n = ::pwrite(fd_, bytes + done, kBytes - done, at);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0)
-      return Error{Errc::io, fmt::format("{}: cannot write known negative {} to a temporary file: {}; each takes {} "
-                                         "bytes there, and --temp names another folder",
+      return Error{Errc::io, fmt::format("{}: cannot write known negative {} to a temporary file: {}; each needs {} "
+                                         "bytes there, and --temp gives another folder",
                                          folder_, size_, std::strerror(n < 0 ? errno : ENOSPC), kBytes / kBlock)};
     done += static_cast<std::size_t>(n);
   }

@@ -8,7 +8,7 @@ namespace naysay::cli {
 
 std::string sweep_text(const std::vector<BudgetRows>& sweep, double stranger_share) {
   if (sweep.empty()) return "";
-  std::vector<Table::Column> columns = {{"bits a key"}};
+  std::vector<Table::Column> columns = {{"bits per key"}};
   for (const Row& row : sweep[0].rows) columns.push_back({std::string(row.filter->name)});
   Table table(std::move(columns));
   for (const BudgetRows& at : sweep) {
@@ -39,12 +39,12 @@ std::string next_better(const Row& now, const std::vector<BudgetRows>& above, do
     const double then = expected_cost(*best, stranger_share);
     const bool other = best->filter != now.filter && then < cost;
     if (!other && !(then <= cost / 2)) continue;
-    return fmt::format(
-        "{} {} bits a key on {} ({} of the cost let through, {} now{}).",
-        other ? "A better one begins with more space: from" : "The same filter errs half as often or less from",
-        number(at.bits_per_key), best->filter->name, percent(then), percent(cost), measured_on);
+    return fmt::format("{} {} bits per key upwards {} ({} of the cost accepted, {} now{}).",
+                       other ? "Another filter is better with more space: from"
+                             : "The same filter makes at most half of the errors from",
+                       number(at.bits_per_key), best->filter->name, percent(then), percent(cost), measured_on);
   }
-  return above.empty() ? "" : fmt::format("Up to {} bits a key no filter does better{}.", number(most), measured_on);
+  return above.empty() ? "" : fmt::format("Up to {} bits per key no filter does better{}.", number(most), measured_on);
 }
 
 Sample sample_of(const Trial& trial, std::uint64_t most_keys, std::uint64_t seed) {

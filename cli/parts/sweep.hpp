@@ -1,6 +1,6 @@
 // Sweep: the same filters at several budgets, and what changes on the way.
 //
-//   bits a key   bloom    ribbon   taught-ribbon        the least is the best at that budget; where it changes hands,
+//   bits per key   bloom    ribbon   taught-ribbon        the least is the best at that budget; where another filter becomes it,
 //   4            14.6 %   6.6 %    6.4 %                or the same filter errs half as often, the advice says so
 //   8            2.1 %    0.4 %    0 %
 #pragma once
@@ -17,13 +17,13 @@ struct BudgetRows {
   std::vector<Row> rows = {};
 };
 
-// Budgets over a table of rows: the part of the traffic's cost that is let through, by filter.
+// Budgets over a table of rows: the share of the traffic's cost that is accepted, by filter.
 std::string sweep_text(const std::vector<BudgetRows>& sweep, double stranger_share);
 
 // The best row at a budget, or none if nothing could be built.
 const Row* best_row(const std::vector<Row>& rows, double stranger_share);
 
-// "From 12.5 bits a key on X is better: ..." for the first budget above `now` at which another filter is the best, or
+// "Another filter is better with more space: from 12.5 bits per key upwards X ..." for the first budget above `now` at which another filter is the best, or
 // at which half of the errors go away. `measured_on` ends the sentence: on what it was measured.
 std::string next_better(const Row& now, const std::vector<BudgetRows>& above, double stranger_share,
                         const std::string& measured_on);

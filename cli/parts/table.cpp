@@ -35,7 +35,7 @@ std::string Table::text() const {
 
 namespace {
 
-// As many digits behind the point as make three in all.
+// Three significant digits.
 std::string three_digits(double value) {
   const double size = std::abs(value);
   if (size == 0) return "0";

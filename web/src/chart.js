@@ -34,7 +34,7 @@ function ticks(unit) {
 const xTicks = (v) => (Math.abs(v) >= 1e6 ? `${+(v / 1e6).toPrecision(3)} M` : Math.abs(v) >= 1e4 ? `${+(v / 1e3).toPrecision(3)} k` : String(+v.toPrecision(4)));
 
 function colours(curves) {
-  // A filter has its own colour on every chart; where two curves would share one, the later takes a free one.
+  // A filter has its own colour on every chart; where two curves would share one, the later gets a free one.
   const map = new Map();
   const used = new Set();
   for (const c of curves) {
@@ -191,7 +191,7 @@ function bars(panel, style) {
   return { option, keys, height: Math.max(180, rows) };
 }
 
-// Returns draw(theme): makes the chart, or makes it anew in another theme.
+// Returns draw(theme): makes the chart, or makes it again in another theme.
 export function drawChart(box, legend, panel) {
   let chart = null;
   const hidden = new Set();

@@ -1,4 +1,4 @@
-// The page: takes the data that the tool put into it, and draws. It works out nothing: numbers, texts, deviations and
+// The page: reads the data that the tool put into it, and draws. It works out nothing: numbers, texts, deviations and
 // advice come from the tool. Text from the data only ever becomes text nodes.
 import { drawChart } from './chart.js';
 import { el } from './dom.js';
@@ -77,7 +77,7 @@ for (const f of data.figures) {
   }
   main.append(section);
 }
-// A chart is drawn when it comes near the window: a page of sixty charts then opens at once.
+// A chart is drawn when it comes near the window: a page of sixty charts then opens immediately.
 const drawn = new Set();
 const drawNow = (card) => {
   drawn.add(card);

@@ -1,10 +1,10 @@
-// churn and shift: how long what a filter was told stays true, while keys come and go and while traffic moves away.
+// churn and shift: how long what a filter has learned stays true, during insertions and deletions and while traffic moves away.
 #include <fmt/core.h>
 
-#include "parts/describe.hpp"
 #include "experiments/measurement.hpp"
-#include "parts/failure.hpp"
 #include "naysay/workload/random.hpp"
+#include "parts/describe.hpp"
+#include "parts/failure.hpp"
 
 namespace naysay::cli {
 
@@ -12,20 +12,20 @@ namespace {
 
 // Adds the weighted rate after every round to `after`. Empty, or why it cannot be.
 Json churn_once(const Measurement& m, const std::vector<float>& costs, std::vector<Samples>& after, Json& values) {
-  const Told told = tell(m.set, costs, m.setup.told);
+  const GivenNegatives given = given_negatives(m.set, costs, m.setup.told);
   Workload w{.keys = m.set.keys};
-  // Those who can be told later are told later; the others need to know before they are built.
+  // Adaptive filters are given the negatives after the build; the others need them in the build.
   const bool later = m.plan.type->adaptive;
   if (!later) {
-    w.negatives = told.digests;
-    w.costs = told.costs;
+    w.negatives = given.digests;
+    w.costs = given.costs;
   }
   auto f = m.build(w, m.set.keys.size());
   if (!f) return problem(f.error());
   const auto rounds = static_cast<std::size_t>(x_values(m.job.panel->x, m.plan.size).back());
   after.resize(rounds + 1);
   if (later && !m.job.series->told_again)
-    for (std::size_t i = 0; i < told.digests.size(); ++i) f->adapt(told.digests[i], told.costs[i]);
+    for (std::size_t i = 0; i < given.digests.size(); ++i) f->adapt(given.digests[i], given.costs[i]);
   after[0].add(m.weighted_rate(*f, costs));
   std::vector<Digest> live(m.set.keys.begin(), m.set.keys.end());
   std::size_t next = 0;
@@ -33,12 +33,12 @@ Json churn_once(const Measurement& m, const std::vector<float>& costs, std::vect
   const auto moved = static_cast<std::size_t>(m.setup.churn * static_cast<double>(live.size()));
   for (std::size_t round = 1; round <= rounds; ++round) {
     if (m.job.series->told_again)
-      for (std::size_t i = 0; i < told.digests.size(); ++i)
-        if (f->may_contain(told.digests[i])) f->adapt(told.digests[i], told.costs[i]);
+      for (std::size_t i = 0; i < given.digests.size(); ++i)
+        if (f->may_contain(given.digests[i])) f->adapt(given.digests[i], given.costs[i]);
     for (std::size_t i = 0; i < moved; ++i) {
       Digest& d = live[random.below(live.size())];
       if (!f->erase(d))
-        throw Failure{fmt::format("{} does not let go of a key in {}", m.plan.type->name, m.job.experiment->name)};
+        throw Failure{fmt::format("{} does not erase a key in {}", m.plan.type->name, m.job.experiment->name)};
       d = m.set.newcomers[next++ % m.set.newcomers.size()];
       if (next > m.set.newcomers.size()) d = digest(next, ~m.plan.seed);  // keys never come twice
       if (!f->insert(d))
@@ -66,8 +66,8 @@ Json measure_churn(const Measurement& m) {
 
 Json measure_shift(const Measurement& m) {
   const std::vector<float> costs = m.costs();
-  const Told told = tell(m.set, costs, m.setup.told);
-  auto f = m.build(m.workload(told));
+  const GivenNegatives given = given_negatives(m.set, costs, m.setup.told);
+  auto f = m.build(m.workload(given));
   if (!f) return problem(f.error());
   m.need_all_keys(*f, m.set.keys);
   const double known = m.weighted_rate(*f, costs);

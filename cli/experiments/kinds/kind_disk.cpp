@@ -1,4 +1,4 @@
-// disk and life: negatives are asked as often as they cost, and every "maybe" reads a block from a file.
+// disk and life: negatives are queried as often as they cost, and every "maybe" reads a block from a file.
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <unistd.h>
@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "parts/describe.hpp"
 #include "experiments/measurement.hpp"
-#include "parts/failure.hpp"
 #include "naysay/workload/random.hpp"
+#include "parts/describe.hpp"
+#include "parts/failure.hpp"
 
 namespace naysay::cli {
 
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kDiskQueries = 200'000;  // a few thousand reads at 1 %
 
-// Negatives as traffic: each is asked as often as it costs.
+// Negatives as traffic: each is queried as often as it costs.
 class Traffic {
  public:
   Traffic(const ExperimentKeys& set, std::span<const float> costs, std::uint64_t seed) : set_(set), random_(seed) {
@@ -93,8 +93,8 @@ double read_ns(Size size, Random& random) {
 
 Json measure_disk(const Measurement& m) {
   const std::vector<float> costs = m.costs();
-  const Told told = tell(m.set, costs, m.setup.told);
-  auto f = m.build(m.workload(told));
+  const GivenNegatives given = given_negatives(m.set, costs, m.setup.told);
+  auto f = m.build(m.workload(given));
   if (!f) return problem(f.error());
   m.need_all_keys(*f, m.set.keys);
   Traffic traffic(m.set, costs, m.plan.seed);
@@ -136,7 +136,7 @@ Json measure_life(const Measurement& m) {
   Random random(m.plan.seed);
   double read = m.setup.read_us * 1e3;
   if (read == 0) read = read_ns(m.plan.size, random);
-  // Nobody is told of negatives before the first error.
+  // No filter is given a negative before its first error.
   const Workload w{.keys = m.set.keys};
   Attempt built = attempt(m.plan.type->name, w, m.plan.params, m.options());
   if (built.refused) return problem(*built.refused);
@@ -147,14 +147,14 @@ Json measure_life(const Measurement& m) {
   curve.push_back({{"x", 0}, {"seconds", ns / 1e9}, {"wfpr", nullptr}});
   std::uint64_t done = 0;
   bool warm = false;
-  std::vector<std::size_t> asked;
+  std::vector<std::size_t> queried;
   for (double until : x_values(m.job.panel->x, m.plan.size)) {
     if (m.plan.size == Size::tiny) until /= 1000;
-    asked.clear();
-    for (; done < static_cast<std::uint64_t>(until); ++done) asked.push_back(traffic.next());
+    queried.clear();
+    for (; done < static_cast<std::uint64_t>(until); ++done) queried.push_back(traffic.next());
     std::uint64_t errors = 0;
     ns += ns_each(1, [&] {
-      for (const std::size_t i : asked) {
+      for (const std::size_t i : queried) {
         if (!f->may_contain(traffic.digest(i))) continue;
         ++errors;
         if (m.plan.type->adaptive) f->adapt(traffic.digest(i), costs[i]);
@@ -166,9 +166,10 @@ Json measure_life(const Measurement& m) {
     });
     if (refused) return problem(*refused);
     ns += static_cast<double>(errors) * read;
-    curve.push_back({{"x", until},
-                     {"seconds", ns / 1e9},
-                     {"wfpr", asked.empty() ? 0 : static_cast<double>(errors) / static_cast<double>(asked.size())}});
+    curve.push_back(
+        {{"x", until},
+         {"seconds", ns / 1e9},
+         {"wfpr", queried.empty() ? 0 : static_cast<double>(errors) / static_cast<double>(queried.size())}});
   }
   m.need_all_keys(*f, m.set.keys);
   return {{"curve", std::move(curve)}, {"values", {{"read_ns", read}, {"bits_per_key", bits_per_key(*f)}}}};

@@ -4,10 +4,10 @@
 #include <cstdlib>
 #include <numeric>
 
-#include "parts/describe.hpp"
 #include "experiments/measurement.hpp"
 #include "naysay/habf/habf_rates.hpp"
 #include "naysay/workload/score.hpp"
+#include "parts/describe.hpp"
 
 namespace naysay::cli {
 
@@ -21,8 +21,8 @@ double param_number(const AnyFilter& f, std::string_view name) {
   return std::nan("");
 }
 
-// The fewest bits a key for what a filter was measured to do: n keys at the stranger rate, and m known negatives of
-// which the part `known` is accepted. filters.md: n log2(1/a) + m KL(known || a), a = min(fpr, n / (n + m)).
+// The fewest bits per key for what a filter was measured to do: n keys at the stranger rate, and m known negatives of
+// which the share `known` is accepted: n log2(1/a) + m KL(known || a), a = min(fpr, n / (n + m)).
 double limit_bits(double fpr, double known, double negatives_per_key) {
   if (!(fpr > 0)) return std::nan("");
   const double a = std::min(fpr, 1 / (1 + negatives_per_key));
@@ -63,10 +63,10 @@ Json measure_rates(const Measurement& m) {
   for (int s = 0; s < shuffles; ++s) {
     const std::vector<float> costs = m.costs(s);
     if (!f || aware) {
-      const Told told = tell(m.set, costs, m.setup.told);
+      const GivenNegatives given = given_negatives(m.set, costs, m.setup.told);
       Report said;
       f.reset();
-      Attempt built = attempt(m.plan.type->name, m.workload(told), m.plan.params, m.options(0, &said));
+      Attempt built = attempt(m.plan.type->name, m.workload(given), m.plan.params, m.options(0, &said));
       if (built.refused) return problem(*built.refused);
       f = std::move(built.filter);
       build_ns.add(built.ns / static_cast<double>(m.set.keys.size()));

@@ -1,25 +1,25 @@
-// times: building, asking, inserting and erasing, beside another filter in the same rounds.
+// times: building, querying, inserting and erasing, compared with another filter in the same rounds.
 #include <algorithm>
 
-#include "parts/describe.hpp"
 #include "experiments/measurement.hpp"
 #include "naysay/workload/random.hpp"
 #include "naysay/workload/score.hpp"
+#include "parts/describe.hpp"
 
 namespace naysay::cli {
 
 namespace {
 
-constexpr double kBuildNs = 2e9;                        // a filter that takes longer is not built again
+constexpr double kBuildNs = 2e9;                        // a filter that needs longer is not built again
 constexpr std::size_t kQueries = std::size_t{1} << 17;  // of each sort in a round: milliseconds
 
-// A filter and what it took.
+// A filter and its times.
 struct Timed {
   const FilterType* type;
   std::vector<Param> params;
   std::optional<AnyFilter> filter = {};
   Samples build = {}, insert = {}, erase = {}, one_absent = {}, one_present = {}, one_mixed = {}, batch_absent = {},
-         batch_present = {};
+          batch_present = {};
   std::uint64_t peak = 0;
 };
 
@@ -54,7 +54,7 @@ void insert_timed(Timed& t, const Workload& all, BuildOptions options) {
     }));
 }
 
-// What the machine can do at best: independent reads at random places of an array of so many bytes.
+// What the machine can do at best: independent reads at random places of an array of this size.
 double random_read_ns(std::uint64_t bytes, std::span<const Digest> queries) {
   const Array<std::uint64_t> array(std::max<std::uint64_t>(bytes / 8, 1));
   return rounds([&] {
@@ -63,15 +63,16 @@ double random_read_ns(std::uint64_t bytes, std::span<const Digest> queries) {
              for (const Digest& d : queries) sum += array[fast_range(d.lo, array.size())];
              sink = sum;
            });
-         }).median();
+         })
+      .median();
 }
 
 }  // namespace
 
 Json measure_times(const Measurement& m) {
   const std::vector<float> costs = m.costs();
-  const Told told = tell(m.set, costs, m.setup.told);
-  const Workload w = m.workload(told);
+  const GivenNegatives given = given_negatives(m.set, costs, m.setup.told);
+  const Workload w = m.workload(given);
   Timed mine{.type = m.plan.type, .params = m.plan.params}, base{.type = find_filter(m.setup.beside), .params = {}};
   for (const Param& p : m.plan.params)
     if (p.name == "bits_per_key") base.params.push_back(p);
@@ -80,8 +81,8 @@ Json measure_times(const Measurement& m) {
   std::vector<Digest> present, absent, mixed;
   for (std::size_t i = 0; i < (m.plan.size == Size::tiny ? 1000 : kQueries); ++i) {
     present.push_back(m.set.keys[random.below(m.set.keys.size())]);
-    absent.push_back(i % 2 == 0 && !told.digests.empty() ? told.digests[random.below(told.digests.size())]
-                                                         : m.set.strangers[random.below(m.set.strangers.size())]);
+    absent.push_back(i % 2 == 0 && !given.digests.empty() ? given.digests[random.below(given.digests.size())]
+                                                          : m.set.strangers[random.below(m.set.strangers.size())]);
   }
   mixed = present;
   mixed.insert(mixed.end(), absent.begin(), absent.end());

@@ -1,11 +1,11 @@
 // Kinds: how a measurement is made. A handful of ways, shared by all experiments.
 //
 //   rates   build at x; how much of the negatives, of their cost and of strangers is accepted, and at how many bits
-//   times   build, ask, insert and erase beside another filter in the same rounds; a random read as the floor
-//   churn   keys leave and come, round after round; the weighted rate after each
-//   shift   the traffic moves away from the negatives that a filter was told of
-//   disk    negatives are asked as often as they cost, and every "maybe" reads a block from a file
-//   life    as disk, from the build on, and a filter that can be told of its errors is told
+//   times   build, query, insert and erase, compared with another filter in the same rounds; a random read is the floor
+//   churn   keys are erased and inserted, round after round; the weighted rate after each
+//   shift   the traffic moves away from the negatives that a filter was given
+//   disk    negatives are queried as often as they cost, and every "maybe" reads a block from a file
+//   life    as disk, from the build on, and errors are reported to filters that adapt
 //
 // A false negative anywhere fails the run.
 #pragma once
@@ -44,7 +44,7 @@ struct JobPlan {
 std::vector<Job> jobs_of(const Experiment& e, Size size, std::vector<std::string>& missing);
 JobPlan plan(const Job& job, Size size, std::uint64_t seed);
 
-// About how much work it is, in keys built: only for telling how long the rest will take.
+// About how much work it is, in keys built: only to estimate how long the rest will run.
 double weight(const Job& job, Size size);
 
 // {"values": {...}}, {"curve": [{"x": ..., ...}, ...]}, or {"problem": "..."} if the filter refuses the budget.

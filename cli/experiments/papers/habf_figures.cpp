@@ -17,7 +17,7 @@ constexpr Setup zipf(Setup s, double skew, int shuffles) {
   return s;
 }
 
-// Ten shuffles of six skews: with a tenth of the keys they take seconds.
+// Ten shuffles of six skews: with a tenth of the keys they need seconds.
 constexpr Setup smaller(Setup s) {
   s.quick_scale = 0.1;
   return s;
@@ -57,14 +57,13 @@ constexpr const char* kLargeFast =
     "a floor that the published point does not show.";
 constexpr const char* kListed =
     "Ours lists only as many negatives as pay for their place in the list, and the list counts as space; the paper "
-    "caches all "
-    "costs beside the filter.";
+    "caches all costs next to the filter.";
 constexpr const char* kFew =
     "So few negatives are accepted that one more or less decides, and with Zipf costs which one.";
 constexpr const char* kDigest =
     "Our keys are digested once, before the clock starts, and every further function is one multiplication; the "
     "paper's "
-    "hash the string anew with a function of its own each time, on another machine.";
+    "hash the string again with another function each time, on another machine.";
 constexpr const char* kHeld = "We hold digests of 16 bytes and flat arrays where the paper holds strings and pointers.";
 
 }  // namespace
@@ -81,7 +80,7 @@ void add_habf_figures(std::vector<Experiment>& to) {
            "The bound of Eq. 19 with the second look of Eq. 2, and the known negatives that are really accepted. The "
            "paper says only that the bound is always above; so it is here if the dashed curve lies on top.",
        .panels = {{.id = "a",
-                   .title = "Number of hash functions, 10 bits a key in the Bloom part",
+                   .title = "Number of hash functions, 10 bits per key in the Bloom part",
                    .setup = kShalla,
                    .x = {"hash functions k", Sets::param, "k", false, {2, 3, 4, 5, 6, 7, 8, 9, 10}, {}},
                    .ys = known,
@@ -90,7 +89,7 @@ void add_habf_figures(std::vector<Experiment>& to) {
                   {.id = "b",
                    .title = "Bits a key, 4 hash functions",
                    .setup = kShalla,
-                   .x = {"bits a key", Sets::bits_per_key, "", false, {5, 6, 8, 10, 12, 13}, {}},
+                   .x = {"bits per key", Sets::bits_per_key, "", false, {5, 6, 8, 10, 12, 13}, {}},
                    .ys = known,
                    .series = {{"habf", "habf", {{"k", "4"}, {"cell_bits", "5"}}}},
                    .advice = "The bound falls as the measured rate does, and never below it."}}});
@@ -142,7 +141,7 @@ void add_habf_figures(std::vector<Experiment>& to) {
             .setup = kShalla,
             .x = kShallaSpace,
             .ys = wfpr,
-            .also = {{"fpr", "strangers"}, {"bits_per_key", "bits a key", Unit::bits}},
+            .also = {{"fpr", "strangers"}, {"bits_per_key", "bits per key", Unit::bits}},
             .series = contestants(),
             .published = {{"BF", 1.5, 0.0173, "bloom"},
                           {"Xor", 1.5, 0.0156, "xor"},
@@ -152,7 +151,7 @@ void add_habf_figures(std::vector<Experiment>& to) {
                           {"Ada-BF", 1.5, 0.0051},
                           {"SLBF", 1.5, 0.0044}},
             .advice =
-                "If every query will be about known negatives take taught-ribbon: it accepts none of them. HABF pays "
+                "If every query will be about known negatives, use taught-ribbon: it accepts none of them. HABF pays "
                 "for its few errors with strangers, of which it accepts more than a Bloom filter does (see the "
                 "table)."},
            {.id = "c",
@@ -160,7 +159,7 @@ void add_habf_figures(std::vector<Experiment>& to) {
             .setup = kYcsb,
             .x = kYcsbSpace,
             .ys = wfpr,
-            .also = {{"fpr", "strangers"}, {"bits_per_key", "bits a key", Unit::bits}},
+            .also = {{"fpr", "strangers"}, {"bits_per_key", "bits per key", Unit::bits}},
             .series = contestants(),
             .published = {{"HABF", 12.5, 3.46e-3, "habf", kMoreMoves},
                           {"HABF", 32.5, 3.63e-6, "habf", kFew},
@@ -183,53 +182,53 @@ void add_habf_figures(std::vector<Experiment>& to) {
        .source = "HABF, Fig. 11",
        .about =
            "Costs follow Zipf's law with skewness 1 and are shuffled over the negatives; the mean over ten shuffles.",
-       .panels = {
-           {.id = "a",
-            .title = "Blocklist of the size of Shalla's",
-            .setup = zipf(kShalla, 1, 10),
-            .x = kShallaSpace,
-            .ys = wfpr,
-            .also = {{"fpr", "strangers"}},
-            .series = contestants(),
-            .published = {{"HABF", 1.25, 8.67e-3, "habf", kMoreMoves},
-                          {"HABF", 3.25, 2.56e-6, "habf", kFew},
-                          {"f-HABF", 1.25, 1.37e-2, "f-habf", kMoreMoves},
-                          {"f-HABF", 3.25, 3.86e-6, "f-habf", kLargeFast},
-                          {"BF", 1.25, 2.81e-2, "bloom", kLuck},
-                          {"BF", 3.25, 7.49e-5, "bloom", kLuck},
-                          {"Xor", 1.25, 2.67e-2, "xor", kLuck},
-                          {"Xor", 3.25, 2.74e-5, "xor", kLuck},
-                          {"WBF", 1.25, 1.83e-2, "weighted-bloom", kListed},
-                          {"WBF", 3.25, 8.81e-5, "weighted-bloom", kListed},
-                          {"LBF", 1.25, 9.78e-3},
-                          {"LBF", 3.25, 2.3e-4},
-                          {"Ada-BF", 1.25, 1.72e-2},
-                          {"Ada-BF", 3.25, 2.13e-5},
-                          {"SLBF", 1.25, 8.81e-3},
-                          {"SLBF", 3.25, 4.05e-5}},
-            .advice =
-                "Uneven costs help everybody who may choose: taught-ribbon refuses all known negatives at any of these "
-                "sizes, stacked-bloom comes next for large ones."},
-           {.id = "c",
-            .title = "YCSB keys",
-            .setup = zipf(kYcsb, 1, 10),
-            .x = kYcsbSpace,
-            .ys = wfpr,
-            .also = {{"fpr", "strangers"}},
-            .series = contestants(),
-            .published = {{"HABF", 12.5, 1.99e-3, "habf", kMoreMoves},
-                          {"HABF", 32.5, 1.97e-6, "habf", kFew},
-                          {"best of the others", 12.5, 5.80e-3},
-                          {"best of the others", 32.5, 5.14e-6}},
-            .advice = "As on the blocklist."}}});
+       .panels = {{.id = "a",
+                   .title = "Blocklist of the size of Shalla's",
+                   .setup = zipf(kShalla, 1, 10),
+                   .x = kShallaSpace,
+                   .ys = wfpr,
+                   .also = {{"fpr", "strangers"}},
+                   .series = contestants(),
+                   .published = {{"HABF", 1.25, 8.67e-3, "habf", kMoreMoves},
+                                 {"HABF", 3.25, 2.56e-6, "habf", kFew},
+                                 {"f-HABF", 1.25, 1.37e-2, "f-habf", kMoreMoves},
+                                 {"f-HABF", 3.25, 3.86e-6, "f-habf", kLargeFast},
+                                 {"BF", 1.25, 2.81e-2, "bloom", kLuck},
+                                 {"BF", 3.25, 7.49e-5, "bloom", kLuck},
+                                 {"Xor", 1.25, 2.67e-2, "xor", kLuck},
+                                 {"Xor", 3.25, 2.74e-5, "xor", kLuck},
+                                 {"WBF", 1.25, 1.83e-2, "weighted-bloom", kListed},
+                                 {"WBF", 3.25, 8.81e-5, "weighted-bloom", kListed},
+                                 {"LBF", 1.25, 9.78e-3},
+                                 {"LBF", 3.25, 2.3e-4},
+                                 {"Ada-BF", 1.25, 1.72e-2},
+                                 {"Ada-BF", 3.25, 2.13e-5},
+                                 {"SLBF", 1.25, 8.81e-3},
+                                 {"SLBF", 3.25, 4.05e-5}},
+                   .advice = "Uneven costs help every filter that may choose among negatives: taught-ribbon refuses "
+                             "all known negatives at any of these "
+                             "sizes, stacked-bloom comes next for large ones."},
+                  {.id = "c",
+                   .title = "YCSB keys",
+                   .setup = zipf(kYcsb, 1, 10),
+                   .x = kYcsbSpace,
+                   .ys = wfpr,
+                   .also = {{"fpr", "strangers"}},
+                   .series = contestants(),
+                   .published = {{"HABF", 12.5, 1.99e-3, "habf", kMoreMoves},
+                                 {"HABF", 32.5, 1.97e-6, "habf", kFew},
+                                 {"best of the others", 12.5, 5.80e-3},
+                                 {"best of the others", 32.5, 5.14e-6}},
+                   .advice = "As on the blocklist."}}});
 
   const std::vector<Series> timed = {
       {"bloom", "bloom"},   {"xor", "xor"},       {"weighted-bloom", "weighted-bloom"}, {"habf", "habf"},
       {"f-habf", "f-habf"}, {"ribbon", "ribbon"}, {"taught-ribbon", "taught-ribbon"}};
-  const std::vector<Metric> build = {{"build_ns", "build, ns a key", Unit::nanoseconds}}, query = {{"query_ns", "query, ns", Unit::nanoseconds}};
+  const std::vector<Metric> build = {{"build_ns", "build, ns per key", Unit::nanoseconds}},
+                            query = {{"query_ns", "query, ns", Unit::nanoseconds}};
   to.push_back(
       {.name = "habf-fig12",
-       .title = "Time to build and to ask",
+       .title = "Time to build and to query",
        .source = "HABF, Fig. 12",
        .about = "Half of the queries are about keys, half about others. Times depend on the machine: the column over "
                 "Bloom is "
@@ -240,7 +239,7 @@ void add_habf_figures(std::vector<Experiment>& to) {
             .kind = Kind::times,
             .setup = zipf(kShalla, 1, 1),
             .ys = build,
-            .also = {{"build_over", "over bloom", Unit::ratio}, {"bits_per_key", "bits a key", Unit::bits}},
+            .also = {{"build_over", "over bloom", Unit::ratio}, {"bits_per_key", "bits per key", Unit::bits}},
             .bars = true,
             .series = at_bits(timed, kShallaBits),
             .published = {{"HABF", kEverywhere, 1411, "habf", kDigest},
@@ -255,14 +254,14 @@ void add_habf_figures(std::vector<Experiment>& to) {
                           {"Ada-BF (GPU)", kEverywhere, 24123},
                           {"SLBF (GPU)", kEverywhere, 20728}},
             .advice =
-                "Filters that look at negatives take several times as long to build as those that do not; if you build "
+                "Filters that use negatives need several times as long to build as those that do not; if you build "
                 "often, weigh that against the errors saved."},
            {.id = "b",
             .title = "Build, YCSB, 15 MiB",
             .kind = Kind::times,
             .setup = zipf(kYcsb, 1, 1),
             .ys = build,
-            .also = {{"build_over", "over bloom", Unit::ratio}, {"bits_per_key", "bits a key", Unit::bits}},
+            .also = {{"build_over", "over bloom", Unit::ratio}, {"bits_per_key", "bits per key", Unit::bits}},
             .bars = true,
             .series = at_bits(timed, kYcsbBits),
             .published = {{"HABF", kEverywhere, 1480, "habf", kDigest},
@@ -273,7 +272,8 @@ void add_habf_figures(std::vector<Experiment>& to) {
                           {"LBF (GPU)", kEverywhere, 11636},
                           {"Ada-BF (GPU)", kEverywhere, 11730},
                           {"SLBF (GPU)", kEverywhere, 12300}},
-            .advice = "The cost of a key stays the same as the set grows, until it leaves the cache."},
+            .advice =
+                "The cost of a key stays the same as the set grows, until the filter no longer fits into the cache."},
            {.id = "c",
             .title = "Query, blocklist",
             .kind = Kind::times,
@@ -285,7 +285,7 @@ void add_habf_figures(std::vector<Experiment>& to) {
                           {"f-HABF", kEverywhere, 67, "f-habf", kDigest},
                           {"BF", kEverywhere, 52, "bloom", kDigest},
                           {"Xor", kEverywhere, 48, "xor", kDigest}},
-            .advice = "A taught ribbon is asked as a plain ribbon is: what it knows costs no time."},
+            .advice = "A taught ribbon is queried like a plain ribbon: what it has learned costs no time."},
            {.id = "d",
             .title = "Query, YCSB",
             .kind = Kind::times,
@@ -297,7 +297,7 @@ void add_habf_figures(std::vector<Experiment>& to) {
                           {"f-HABF", kEverywhere, 82, "f-habf", kDigest},
                           {"BF", kEverywhere, 79, "bloom", kDigest},
                           {"Xor", kEverywhere, 54, "xor", kDigest}},
-            .advice = "Ask in batches when the filter is larger than the cache: the misses then overlap."}}});
+            .advice = "Query in batches when the filter is larger than the cache: the misses then overlap."}}});
 
   to.push_back(
       {.name = "habf-fig13",
@@ -331,14 +331,14 @@ void add_habf_figures(std::vector<Experiment>& to) {
                             .x = kYcsbSpace,
                             .ys = wfpr,
                             .series = {{"bloom, XXH3", "bloom"}, {"bloom, SipHash", "bloom", {}, true}},
-                            .advice = "Take SipHash if somebody may choose keys against you, not for accuracy."},
+                            .advice = "Use SipHash if an attacker may choose the keys, not for accuracy."},
                            {.id = "b",
                             .title = "YCSB, Zipf 1 costs",
                             .setup = zipf(kYcsb, 1, 1),
                             .x = kYcsbSpace,
                             .ys = wfpr,
                             .series = {{"bloom, XXH3", "bloom"}, {"bloom, SipHash", "bloom", {}, true}},
-                            .advice = "No hash function helps against uneven costs: tell the filter about them."}}});
+                            .advice = "No hash function helps against uneven costs: give them to the filter."}}});
 
   const auto memory = [&](const char* id, const char* title, const Setup& setup, const char* bits,
                           std::vector<Published> published, const char* advice) {
@@ -346,44 +346,44 @@ void add_habf_figures(std::vector<Experiment>& to) {
                  .title = title,
                  .kind = Kind::rates,
                  .setup = setup,
-                 .ys = {{"held_bytes", "bytes a key while building", Unit::bytes}},
-                 .also = {{"peak_build_bytes", "of that the build, in all", Unit::bytes}},
+                 .ys = {{"held_bytes", "bytes per key while building", Unit::bytes}},
+                 .also = {{"peak_build_bytes", "of that by the build, in all", Unit::bytes}},
                  .bars = true,
                  .series = at_bits(timed, bits),
                  .published = std::move(published),
                  .advice = advice};
   };
   constexpr double kShallaKeys = 1'491'178, kYcsbKeys = 12'500'611;
-  to.push_back(
-      {.name = "habf-fig15",
-       .title = "Memory while building",
-       .source = "HABF, Fig. 15",
-       .about = "All that is held while a filter is built, keys and negatives included, for each key; the paper's "
-                "gigabytes are "
-                "divided by its number of keys.",
-       .panels = {
-           memory("a", "Blocklist, 1.5 MiB", kShalla, kShallaBits,
-                  {{"HABF", kEverywhere, 0.79e9 / kShallaKeys, "habf", kHeld},
-                   {"f-HABF", kEverywhere, 0.46e9 / kShallaKeys, "f-habf", kHeld},
-                   {"BF", kEverywhere, 0.13e9 / kShallaKeys, "bloom", kHeld},
-                   {"Xor", kEverywhere, 0.20e9 / kShallaKeys, "xor", kHeld},
-                   {"WBF", kEverywhere, 0.58e9 / kShallaKeys, "weighted-bloom", kHeld},
-                   {"LBF", kEverywhere, 2.59e9 / kShallaKeys},
-                   {"Ada-BF", kEverywhere, 2.78e9 / kShallaKeys},
-                   {"SLBF", kEverywhere, 2.68e9 / kShallaKeys},
-                   {"LBF (GPU)", kEverywhere, 3.55e9 / kShallaKeys},
-                   {"Ada-BF (GPU)", kEverywhere, 3.56e9 / kShallaKeys},
-                   {"SLBF (GPU)", kEverywhere, 3.51e9 / kShallaKeys}},
-                  "JobPlan for 16 bytes a key and 20 a negative; the classics need little more, HABF several times that."),
-           memory("b", "YCSB, 15 MiB", kYcsb, kYcsbBits,
-                  {{"HABF", kEverywhere, 7.569e9 / kYcsbKeys, "habf", kHeld},
-                   {"f-HABF", kEverywhere, 4.394e9 / kYcsbKeys, "f-habf", kHeld},
-                   {"BF", kEverywhere, 1.23e9 / kYcsbKeys, "bloom", kHeld},
-                   {"Xor", kEverywhere, 1.781e9 / kYcsbKeys, "xor", kHeld},
-                   {"WBF", kEverywhere, 2.708e9 / kYcsbKeys, "weighted-bloom", kHeld},
-                   {"learned, CPU", kEverywhere, 9.88e9 / kYcsbKeys},
-                   {"learned, GPU", kEverywhere, 10.44e9 / kYcsbKeys}},
-                  "As on the blocklist: memory grows with the keys and not faster.")}});
+  to.push_back({.name = "habf-fig15",
+                .title = "Memory while building",
+                .source = "HABF, Fig. 15",
+                .about =
+                    "All that is held while a filter is built, keys and negatives included, for each key; the paper's "
+                    "gigabytes are "
+                    "divided by its number of keys.",
+                .panels = {memory("a", "Blocklist, 1.5 MiB", kShalla, kShallaBits,
+                                  {{"HABF", kEverywhere, 0.79e9 / kShallaKeys, "habf", kHeld},
+                                   {"f-HABF", kEverywhere, 0.46e9 / kShallaKeys, "f-habf", kHeld},
+                                   {"BF", kEverywhere, 0.13e9 / kShallaKeys, "bloom", kHeld},
+                                   {"Xor", kEverywhere, 0.20e9 / kShallaKeys, "xor", kHeld},
+                                   {"WBF", kEverywhere, 0.58e9 / kShallaKeys, "weighted-bloom", kHeld},
+                                   {"LBF", kEverywhere, 2.59e9 / kShallaKeys},
+                                   {"Ada-BF", kEverywhere, 2.78e9 / kShallaKeys},
+                                   {"SLBF", kEverywhere, 2.68e9 / kShallaKeys},
+                                   {"LBF (GPU)", kEverywhere, 3.55e9 / kShallaKeys},
+                                   {"Ada-BF (GPU)", kEverywhere, 3.56e9 / kShallaKeys},
+                                   {"SLBF (GPU)", kEverywhere, 3.51e9 / kShallaKeys}},
+                                  "Plan for 16 bytes per key and 20 per negative; the classic filters need little "
+                                  "more, HABF several times that."),
+                           memory("b", "YCSB, 15 MiB", kYcsb, kYcsbBits,
+                                  {{"HABF", kEverywhere, 7.569e9 / kYcsbKeys, "habf", kHeld},
+                                   {"f-HABF", kEverywhere, 4.394e9 / kYcsbKeys, "f-habf", kHeld},
+                                   {"BF", kEverywhere, 1.23e9 / kYcsbKeys, "bloom", kHeld},
+                                   {"Xor", kEverywhere, 1.781e9 / kYcsbKeys, "xor", kHeld},
+                                   {"WBF", kEverywhere, 2.708e9 / kYcsbKeys, "weighted-bloom", kHeld},
+                                   {"learned, CPU", kEverywhere, 9.88e9 / kYcsbKeys},
+                                   {"learned, GPU", kEverywhere, 10.44e9 / kYcsbKeys}},
+                                  "As on the blocklist: memory grows with the keys and not faster.")}});
 }
 
 }  // namespace naysay::cli

@@ -1,4 +1,4 @@
-// What no paper asks: how far from the limit, how fast beside what the machine can do, how cost grows with the work.
+// What no paper measures: how far from the limit, how fast compared with the machine, how cost grows with the work.
 #include "experiments/experiment.hpp"
 #include "naysay/any_filter.hpp"
 
@@ -20,78 +20,78 @@ Setup integers(double keys, double quick_scale) {
 }  // namespace
 
 void add_our_own(std::vector<Experiment>& to) {
-  to.push_back({.name = "space-limit",
-                .title = "Every filter against the limit of information theory",
-                .source = "ours",
-                .about = "As many known negatives as keys, costs equal. The limit is the fewest bits with which any "
-                         "filter could do what "
-                         "this one was measured to do: its rate on strangers and its rate on known negatives.",
-                .panels = {{.id = "a",
-                            .title = "Strangers accepted",
-                            .setup = integers(1e6, 0.1),
-                            .x = {"bits a key",
-                                  Sets::bits_per_key,
-                                  "",
-                                  false,
-                                  {4, 6, 8, 10, 12, 16},
-                                  {4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 20}},
-                            .ys = {{"fpr", "FPR on strangers"}},
-                            .series = every_filter(),
-                            .advice = "Without known negatives, ribbon is the smallest static filter and cuckoo the "
-                                      "smallest that keys may enter "
-                                      "and leave."},
-                           {.id = "b",
-                            .title = "Known negatives accepted",
-                            .ys = {{"known_fpr", "FPR on known negatives"}},
-                            .from = "a",
-                            .advice = "Only taught-ribbon refuses all of them from about 2 bits a key on, and keeps a "
-                                      "ribbon's rate on strangers."},
-                           {.id = "c",
-                            .title = "Bits used for each bit that is needed",
-                            .ys = {{"limit_over", "bits over the limit", Unit::ratio}},
-                            .from = "a",
-                            .advice = "1 is perfect. A Bloom filter pays 1.44 for ever; the ribbons a few percent; "
-                                      "what a filter pays above 1 it "
-                                      "pays for speed, for changes, or for nothing."}}});
+  to.push_back(
+      {.name = "space-limit",
+       .title = "Every filter against the limit of information theory",
+       .source = "ours",
+       .about = "As many known negatives as keys, costs equal. The limit is the fewest bits with which any "
+                "filter could do what "
+                "this one was measured to do: its rate on strangers and its rate on known negatives.",
+       .panels = {{.id = "a",
+                   .title = "Strangers accepted",
+                   .setup = integers(1e6, 0.1),
+                   .x = {"bits per key",
+                         Sets::bits_per_key,
+                         "",
+                         false,
+                         {4, 6, 8, 10, 12, 16},
+                         {4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 20}},
+                   .ys = {{"fpr", "FPR on strangers"}},
+                   .series = every_filter(),
+                   .advice = "Without known negatives, ribbon is the smallest static filter and cuckoo the "
+                             "smallest with insertions and deletions."},
+                  {.id = "b",
+                   .title = "Known negatives accepted",
+                   .ys = {{"known_fpr", "FPR on known negatives"}},
+                   .from = "a",
+                   .advice = "Only taught-ribbon refuses all of them from about 2 bits per key upwards, and keeps a "
+                             "ribbon's rate on strangers."},
+                  {.id = "c",
+                   .title = "Bits used for each bit that is needed",
+                   .ys = {{"limit_over", "bits over the limit", Unit::ratio}},
+                   .from = "a",
+                   .advice = "1 is perfect. A Bloom filter always pays 1.44, the ribbons a few percent more than 1. "
+                             "What a filter pays above 1 buys speed, changes, or nothing."}}});
 
-  const std::vector<Metric> asked = {
-      {"absent_ns", "one by one", Unit::nanoseconds}, {"batch_absent_ns", "in batches", Unit::nanoseconds}, {"random_read_ns", "a random read", Unit::nanoseconds}};
-  const std::vector<Metric> beside = {{"present_ns", "one by one, keys", Unit::nanoseconds},
-                                      {"batch_present_ns", "in batches, keys", Unit::nanoseconds},
-                                      {"absent_over", "one by one, over bloom", Unit::ratio},
-                                      {"batch_absent_over", "in batches, over bloom", Unit::ratio},
-                                      {"build_ns", "build, a key", Unit::nanoseconds},
-                                      {"build_over", "build, over bloom", Unit::ratio},
-                                      {"bits_per_key", "bits a key", Unit::bits},
-                                      {"fpr", "strangers"},
-                                      {"known_fpr", "known"},
-                                      {"peak_build_bytes", "build memory", Unit::bytes}};
+  const std::vector<Metric> query_times = {{"absent_ns", "one by one", Unit::nanoseconds},
+                                           {"batch_absent_ns", "in batches", Unit::nanoseconds},
+                                           {"random_read_ns", "a random read", Unit::nanoseconds}};
+  const std::vector<Metric> other_columns = {{"present_ns", "one by one, keys", Unit::nanoseconds},
+                                             {"batch_present_ns", "in batches, keys", Unit::nanoseconds},
+                                             {"absent_over", "one by one, over bloom", Unit::ratio},
+                                             {"batch_absent_over", "in batches, over bloom", Unit::ratio},
+                                             {"build_ns", "build, per key", Unit::nanoseconds},
+                                             {"build_over", "build, over bloom", Unit::ratio},
+                                             {"bits_per_key", "bits per key", Unit::bits},
+                                             {"fpr", "strangers"},
+                                             {"known_fpr", "known"},
+                                             {"peak_build_bytes", "build memory", Unit::bytes}};
   const auto speed = [&](const char* id, const char* title, const Setup& setup, const char* advice) {
     return Panel{.id = id,
                  .title = title,
                  .kind = Kind::times,
                  .setup = setup,
-                 .ys = asked,
-                 .also = beside,
+                 .ys = query_times,
+                 .also = other_columns,
                  .bars = true,
                  .series = every_filter({{"bits_per_key", "10"}}),
                  .advice = advice};
   };
   to.push_back(
       {.name = "speed",
-       .title = "How fast, beside what the machine can do",
+       .title = "How fast, compared with what the machine can do",
        .source = "ours",
        .about =
-           "Queries about absent keys, medians of five rounds in which each filter takes turns with Bloom. A random "
-           "read "
-           "is an independent read at a random place of as many bytes as the filter has, in the same run: the floor.",
+           "Queries about absent keys, medians of five rounds in which each filter alternates with Bloom. A random "
+           "read is an independent read at a random place of as many bytes as the filter has, in the same run: the "
+           "floor.",
        .panels = {
            speed(
-               "a", "In the cache: 100,000 keys, 10 bits a key", integers(1e5, 1),
-               "In the cache arithmetic decides, and batches help most where one query's arithmetic can run beside the "
-               "next one's: take what is lowest in batches if you can ask in batches."),
-           speed("b", "Out of the cache: 10 million keys (2 million when quick), 10 bits a key", integers(1e7, 0.2),
-                 "Out of the cache the number of places decides, and asking in batches pays most.")}});
+               "a", "In the cache: 100,000 keys, 10 bits per key", integers(1e5, 1),
+               "In the cache arithmetic decides, and batches help most where one query's arithmetic overlaps with the "
+               "next one's: use what is lowest in batches if you can query in batches."),
+           speed("b", "Out of the cache: 10 million keys (2 million when quick), 10 bits per key", integers(1e7, 0.2),
+                 "Out of the cache the number of places decides, and querying in batches gains most.")}});
 
   const std::vector<Series> growing = {
       {"bloom", "bloom"},   {"blocked-bloom", "blocked-bloom"}, {"binary-fuse", "binary-fuse"}, {"cuckoo", "cuckoo"},
@@ -100,14 +100,14 @@ void add_our_own(std::vector<Experiment>& to) {
       {.name = "scale",
        .title = "What a key costs as the work grows",
        .source = "ours",
-       .about = "One known negative for each key, 10 bits a key, one thread.",
+       .about = "One known negative for each key, 10 bits per key, one thread.",
        .panels = {
            {.id = "a",
             .title = "Build",
             .kind = Kind::times,
             .setup = integers(1e6, 1),
             .x = {"keys", Sets::keys, "", true, {1e4, 1e5, 1e6}, {1e5, 1e6, 1e7, 1e8}},
-            .ys = {{"build_ns", "build, ns a key", Unit::nanoseconds}},
+            .ys = {{"build_ns", "build, ns per key", Unit::nanoseconds}},
             .also = {{"build_over", "over bloom", Unit::ratio}},
             .series = growing,
             .advice = "A flat line is a build that can be left running over any set; a rising one is paid for in "
@@ -118,11 +118,11 @@ void add_our_own(std::vector<Experiment>& to) {
             .ys = {{"batch_absent_ns", "query, ns", Unit::nanoseconds}},
             .also = {{"batch_absent_over", "over bloom", Unit::ratio}},
             .from = "a",
-            .advice = "The step is where the filter leaves the cache."},
+            .advice = "The step is where the filter no longer fits into the cache."},
            {.id = "c",
             .title = "Memory while building",
             .kind = Kind::times,
-            .ys = {{"held_bytes", "bytes a key, input included", Unit::bytes}},
+            .ys = {{"held_bytes", "bytes per key, input included", Unit::bytes}},
             .y_log = false,
             .from = "a",
             .advice = "Of these bytes 16 are the key's digest and 20 the negative with its cost."}}});
@@ -134,7 +134,7 @@ void add_our_own(std::vector<Experiment>& to) {
        .about = "The same bytes come out with any number of threads.",
        .panels = {
            {.id = "a",
-            .title = "Time to build, 2 million keys (400,000 when quick), one known negative each, 10 bits a key",
+            .title = "Time to build, 2 million keys (400,000 when quick), one known negative each, 10 bits per key",
             .kind = Kind::rates,
             .setup = integers(2e6, 0.2),
             .x = {"threads", Sets::threads, "", false, {1, 2}, {1, 2, 4, 8}},
@@ -145,7 +145,7 @@ void add_our_own(std::vector<Experiment>& to) {
                        {"stacked-bloom", "stacked-bloom"},
                        {"variable-hash", "variable-hash"},
                        {"taught-ribbon", "taught-ribbon"}},
-            .advice = "Sharded builds take as many threads as there are cores; more than that is no gain."}}});
+            .advice = "Sharded builds use as many threads as there are cores; more threads gain nothing."}}});
 }
 
 }  // namespace naysay::cli

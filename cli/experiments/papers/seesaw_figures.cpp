@@ -42,14 +42,13 @@ constexpr const char* kUnreached =
 constexpr const char* kStacked =
     "The same 5 % of the negatives are stored, but the paper gives its three layers equal rates and ours are tuned, "
     "and ours is "
-    "built from keys that are all known, where the paper's must wait for them.";
+    "built from keys that are all known, where the paper's is not.";
 constexpr const char* kClock =
     "Our keys are digested before the clock starts and positions come from one multiplication, on another machine; the "
     "column over counting-bloom is what compares.";
 constexpr const char* kUnsaid =
-    "The paper says neither the space nor the skewness of this figure; we take 40 bits a key and Zipf 1.5, so only the "
-    "course "
-    "compares: the filter errs less with every round of churn.";
+    "The paper says neither the space nor the skewness of this figure; we use 40 bits per key and Zipf 1.5, so only "
+    "the trend compares: the filter makes fewer errors after every round of churn.";
 
 }  // namespace
 
@@ -60,13 +59,14 @@ void add_seesaw_figures(std::vector<Experiment>& to) {
       {.name = "sscf-fig10",
        .title = "SSCF's parameters",
        .source = "SSCF, Fig. 10",
-       .about = "Blocklist, Zipf 1.5 costs, 5 % of the negatives encoded. The paper finds k = 4 best for 8 counters a "
-                "key and "
-                "k = 8 for 12, 3 bits for the modulated counter, two backup functions and a tenth of the space for the "
-                "modulator; it gives no rates.",
+       .about =
+           "Blocklist, Zipf 1.5 costs, 5 % of the negatives encoded. The paper finds k = 4 best for 8 counters per "
+           "key and k = 8 for 12, 3 bits for the modulated counter, two backup functions and a tenth of the space for "
+           "the "
+           "modulator; it gives no rates.",
        .panels = {
            {.id = "a",
-            .title = "Hash functions, for 8, 10 and 12 counters a key",
+            .title = "Hash functions, for 8, 10 and 12 counters per key",
             .setup = skewed,
             .x = {"hash functions k", Sets::param, "k", false, {2, 4, 6, 8, 10}, {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}},
             .ys = wfpr,
@@ -75,23 +75,23 @@ void add_seesaw_figures(std::vector<Experiment>& to) {
                        {"12 counters", "seesaw", as_in_the_paper("66.67")}},
             .advice = "Leave k to the optimiser (k = 0): it knows how many negatives are encoded."},
            {.id = "b",
-            .title = "Bits of the modulated counter, 28 bits a key",
+            .title = "Bits of the modulated counter, 28 bits per key",
             .setup = skewed,
             .x = {"bits", Sets::param, "modulator_bits", false, {1, 2, 3, 4, 6, 8}, {1, 2, 3, 4, 5, 6, 7, 8}},
             .ys = wfpr,
             .series = {{"SSCF", "seesaw", as_in_the_paper("28")}},
             .advice = "3 bits, as the paper says: fewer stick at full, more are not needed."},
            {.id = "c",
-            .title = "Backup functions, 28 bits a key",
+            .title = "Backup functions, 28 bits per key",
             .setup = skewed,
             .x = {"backup functions", Sets::param, "backups", false, {1, 2, 4, 8}, {1, 2, 3, 4, 6, 8, 12}},
             .ys = wfpr,
             .series = {{"SSCF", "seesaw", as_in_the_paper("28")}},
-            .advice = "Two: the index then takes one bit."},
+            .advice = "Two: the index then needs one bit."},
            {.id = "d",
-            .title = "Space for the modulator, 28 bits a key",
+            .title = "Space for the modulator, 28 bits per key",
             .setup = skewed,
-            .x = {"part of the space", Sets::param, "alpha", false, {0.06, 0.08, 0.1, 0.12, 0.16, 0.2}, {}},
+            .x = {"share of the space", Sets::param, "alpha", false, {0.06, 0.08, 0.1, 0.12, 0.16, 0.2}, {}},
             .ys = wfpr,
             .series = {{"SSCF",
                         "seesaw",
@@ -113,29 +113,28 @@ void add_seesaw_figures(std::vector<Experiment>& to) {
   const std::vector<double> shalla = {3.5, 4.2, 5, 5.7, 6.4}, ycsb = {29.8, 35.8, 41.7, 47.7, 53.6};
   to.push_back(
       {.name = "sscf-fig11",
-       .title = "Filters that keys may leave, blocklist",
+       .title = "Filters with deletions, blocklist",
        .source = "SSCF, Fig. 11",
        .about =
            "Weighted FPR with the same space for all, mean over five shuffles of the costs. The paper gives the ends "
            "of two "
            "curves, and says that SSCF is 1.55 times better than the stacked filter at skewness 1 and a hundred times "
            "at 2.5.",
-       .panels = {
-           space(
-               "a", "Zipf 1.0", zipf(kShalla, 1), shalla,
-               {{"SSCF", 3.5, 0.0299, "SSCF as in the paper", kUnreached},
-                {"SSCF", 6.4, 0.0057, "SSCF as in the paper", kUnreached},
-                {"SF", 3.5, 0.0562, "SF as in the paper", kStacked},
-                {"SF", 6.4, 0.0063, "SF as in the paper", kStacked}},
-               "At these sizes a cuckoo filter that knows nothing is far below all counting filters; guard it and the "
-               "known negatives go too."),
-           space("b", "Zipf 1.5", zipf(kShalla, 1.5), shalla, {},
-                 "The encoded negatives carry nearly all of the cost now."),
-           space("c", "Zipf 2.0", zipf(kShalla, 2), shalla, {}, "As at 1.5, more so."),
-           space("d", "Zipf 2.5", zipf(kShalla, 2.5), shalla, {},
-                 "A few negatives are all of the cost: any filter that may name them has won.")}});
+       .panels = {space("a", "Zipf 1.0", zipf(kShalla, 1), shalla,
+                        {{"SSCF", 3.5, 0.0299, "SSCF as in the paper", kUnreached},
+                         {"SSCF", 6.4, 0.0057, "SSCF as in the paper", kUnreached},
+                         {"SF", 3.5, 0.0562, "SF as in the paper", kStacked},
+                         {"SF", 6.4, 0.0063, "SF as in the paper", kStacked}},
+                        "At these sizes a cuckoo filter without known negatives accepts far less than all counting "
+                        "filters; with "
+                        "a guard it refuses the known negatives too."),
+                  space("b", "Zipf 1.5", zipf(kShalla, 1.5), shalla, {},
+                        "The encoded negatives carry nearly all of the cost now."),
+                  space("c", "Zipf 2.0", zipf(kShalla, 2), shalla, {}, "As at 1.5, more so."),
+                  space("d", "Zipf 2.5", zipf(kShalla, 2.5), shalla, {},
+                        "A few negatives carry all of the cost: any filter that can refuse them is best.")}});
   to.push_back({.name = "sscf-fig12",
-                .title = "Filters that keys may leave, YCSB",
+                .title = "Filters with deletions, YCSB",
                 .source = "SSCF, Fig. 12",
                 .about = "As Fig. 11 with YCSB keys.",
                 .panels = {space("a", "Zipf 1.0", zipf(kYcsb, 1), ycsb,
@@ -156,7 +155,9 @@ void add_seesaw_figures(std::vector<Experiment>& to) {
         .title = title,
         .kind = Kind::times,
         .setup = setup,
-        .ys = {{"insert_ns", "insert", Unit::nanoseconds}, {"query_ns", "query", Unit::nanoseconds}, {"erase_ns", "erase", Unit::nanoseconds}},
+        .ys = {{"insert_ns", "insert", Unit::nanoseconds},
+               {"query_ns", "query", Unit::nanoseconds},
+               {"erase_ns", "erase", Unit::nanoseconds}},
         .also = {{"insert_over", "insert, over counting-bloom", Unit::ratio},
                  {"query_over", "query, over counting-bloom", Unit::ratio},
                  {"erase_over", "erase, over counting-bloom", Unit::ratio}},
@@ -181,9 +182,9 @@ void add_seesaw_figures(std::vector<Experiment>& to) {
     return all;
   };
   to.push_back({.name = "sscf-fig13",
-                .title = "Time to insert, ask and erase",
+                .title = "Time to insert, query and erase",
                 .source = "SSCF, Fig. 13",
-                .about = "24 bits a key; half of the queries are about keys. The paper does not say its space.",
+                .about = "24 bits per key; half of the queries are about keys. The paper does not say its space.",
                 .panels = {latency("a", "Blocklist", zipf(kShalla, 1),
                                    join({insert_and_query("SSCF", 208, 163, "SSCF as in the paper"),
                                          insert_and_query("CBF", 141, 158, "counting-bloom"),
@@ -212,25 +213,26 @@ void add_seesaw_figures(std::vector<Experiment>& to) {
                             {"cuckoo", "cuckoo", bits},
                             {"guarded", "guarded", bits, false, true}},
                  .published = std::move(published),
-                 .advice = "ada-seesaw needs churn before it has learned; a guard learns at once."};
+                 .advice = "ada-seesaw needs churn before it has learned; a guard learns immediately."};
   };
   const Setup shalla_churn = zipf(kShalla, 1.5), ycsb_churn = zipf(kYcsb, 1.5);
   to.push_back(
       {.name = "sscf-fig14",
-       .title = "A filter that learns while keys come and go",
+       .title = "A filter that learns during insertions and deletions",
        .source = "SSCF, Fig. 14",
-       .about =
-           "Built from the keys alone, told of the 5 % costliest negatives, then round after round a part of the keys "
-           "leaves and as many others come. 40 bits a key, Zipf 1.5 costs. Guarded is told of an error when it has "
-           "made one.",
+       .about = "Built from the keys only; then the 5 % costliest negatives are reported, and round after round a "
+                "share of the "
+                "keys is replaced by others. 40 bits per key, Zipf 1.5 costs. An error of guarded is reported when it "
+                "has made "
+                "one.",
        .panels = {
-           churn("a, 2 %", "Blocklist, 2 % of the keys a round", shalla_churn, 0.02,
+           churn("a, 2 %", "Blocklist, 2 % of the keys per round", shalla_churn, 0.02,
                  {{"ada-SSCF", 0, 0.057, "ada-seesaw", kUnsaid}, {"ada-SSCF", 40, 0.0008, "ada-seesaw", kUnsaid}}),
-           churn("a, 10 %", "Blocklist, 10 % of the keys a round", shalla_churn, 0.1,
+           churn("a, 10 %", "Blocklist, 10 % of the keys per round", shalla_churn, 0.1,
                  {{"ada-SSCF", 40, 0.000019, "ada-seesaw", kUnsaid}}),
-           churn("b, 2 %", "YCSB, 2 % of the keys a round", ycsb_churn, 0.02,
+           churn("b, 2 %", "YCSB, 2 % of the keys per round", ycsb_churn, 0.02,
                  {{"ada-SSCF", 0, 0.27, "ada-seesaw", kUnsaid}, {"ada-SSCF", 40, 0.0002, "ada-seesaw", kUnsaid}}),
-           churn("b, 10 %", "YCSB, 10 % of the keys a round", ycsb_churn, 0.1,
+           churn("b, 10 %", "YCSB, 10 % of the keys per round", ycsb_churn, 0.1,
                  {{"ada-SSCF", 40, 0.0000038, "ada-seesaw", kUnsaid}})}});
 }
 

@@ -16,7 +16,7 @@ constexpr Setup kUrls = {.data = Data::blocklist,
 // 2.3.2: a million random integers and a hundred million others.
 constexpr Setup kIntegers = {.data = Data::integers, .keys = 1e6, .negatives = 1e8, .skew = 0.75, .quick_scale = 0.01};
 
-constexpr double kHardDiskUs = 10'000;  // half a turn at 7200 a minute is 4.2 ms, and the arm takes about as long
+constexpr double kHardDiskUs = 10'000;  // half a turn at 7200 per minute is 4.2 ms, and the arm needs about as long
 
 constexpr Setup with(Setup s, double skew) {
   s.skew = skew;
@@ -27,7 +27,8 @@ constexpr Setup on_hard_disk(Setup s) {
   return s;
 }
 
-const Axis kBits = {"bits a key", Sets::bits_per_key, "", false, {6, 8, 10, 12, 14}, {6, 7, 8, 9, 10, 11, 12, 13, 14}};
+const Axis kBits = {"bits per key", Sets::bits_per_key, "",
+                    false,          {6, 8, 10, 12, 14}, {6, 7, 8, 9, 10, 11, 12, 13, 14}};
 
 constexpr const char* kOtherTraffic =
     "How far below Bloom a stack lies depends on how uneven the traffic is, and ours (sum of 1/rank over countries, or "
@@ -45,11 +46,12 @@ void add_stacked_figures(std::vector<Experiment>& to) {
       {.name = "stacked-fig3",
        .title = "A blocklist of URLs before a slow store",
        .source = "Deeds 2020, Fig. 3",
-       .about = "Sites are asked for as often as they are popular; filters know the more popular half. The thesis has "
-                "2.8 million "
-                "keys and 10 million ranked sites. Learned filters are not part of this build; the thesis puts them "
-                "between 6 "
-                "times worse than the stack and slightly better for small filters, and 90 to 190 times slower to ask.",
+       .about =
+           "Sites are queried as often as they are popular; filters are given the more popular half. The thesis has "
+           "2.8 million "
+           "keys and 10 million ranked sites. Learned filters are not part of this build; the thesis puts them "
+           "between 6 "
+           "times worse than the stack and slightly better for small filters, and 90 to 190 times slower to query.",
        .panels = {
            {.id = "a",
             .title = "False positives by traffic",
@@ -60,7 +62,7 @@ void add_stacked_figures(std::vector<Experiment>& to) {
             .series = urls,
             .advice = "With traffic this uneven knowing half of the sites is knowing nearly all of the queries."},
            {.id = "a, over Bloom",
-            .title = "The same, as a part of Bloom's",
+            .title = "The same, as a share of Bloom's",
             .ys = wfpr,
             .over = "bloom",
             .from = "a",
@@ -68,50 +70,51 @@ void add_stacked_figures(std::vector<Experiment>& to) {
                            Relation::at_most},
                           {"stack, at most 13 times under Bloom", kEverywhere, 1.0 / 13, "stacked-bloom", kOtherTraffic,
                            Relation::at_least}},
-            .advice = "Stacking pays more the more bits there are, because the first layer then lets few keys' doubles "
-                      "through."},
+            .advice = "Stacking pays more the more bits there are, because the first layer then accepts few "
+                      "negatives."},
            {.id = "b",
-            .title = "Time to ask, 10 bits a key, over Bloom",
+            .title = "Time to query, 10 bits per key, over Bloom",
             .kind = Kind::times,
             .setup = kUrls,
             .ys = {{"present_over", "keys", Unit::ratio}, {"absent_over", "absent keys", Unit::ratio}},
-            .also = {{"present_ns", "keys, ns", Unit::nanoseconds}, {"absent_ns", "absent keys, ns", Unit::nanoseconds}},
+            .also = {{"present_ns", "keys, ns", Unit::nanoseconds},
+                     {"absent_ns", "absent keys, ns", Unit::nanoseconds}},
             .y_log = false,
             .bars = true,
             .series = {{"bloom", "bloom", {{"bits_per_key", "10"}}},
                        {"stacked-bloom", "stacked-bloom", {{"bits_per_key", "10"}}},
                        {"taught-ribbon", "taught-ribbon", {{"bits_per_key", "10"}}}},
-            .published = {{"stack", kEverywhere, 1.5, "stacked-bloom",
-                           "A key goes through three small layers here; how much of that hides in the cache depends on "
-                           "its size.",
-                           Relation::is, "present_over"},
-                          {"stack", kEverywhere, 1.0, "stacked-bloom",
-                           "A refusal asks the first layer alone; the code around it is a few nanoseconds more or less "
-                           "than Bloom's own.",
-                           Relation::is, "absent_over"}},
-            .advice = "A refusal is as quick as the first layer; only keys pay for the layers behind it."},
+            .published =
+                {{"stack", kEverywhere, 1.5, "stacked-bloom",
+                  "A key goes through three small layers here; how much of that hides in the cache depends on "
+                  "its size.",
+                  Relation::is, "present_over"},
+                 {"stack", kEverywhere, 1.0, "stacked-bloom",
+                  "A refusal queries the first layer only; the code around it is a few nanoseconds more or less "
+                  "than Bloom's own.",
+                  Relation::is, "absent_over"}},
+            .advice = "A refusal is as fast as the first layer; only keys pay for the layers after it."},
            {.id = "c",
             .title = "All of it before this machine's disk",
             .kind = Kind::disk,
             .setup = kUrls,
             .x = kBits,
-            .ys = {{"total_ns", "ns a query, reads included", Unit::nanoseconds}},
+            .ys = {{"total_ns", "ns per query, reads included", Unit::nanoseconds}},
             .also = {{"read_ns", "a read", Unit::nanoseconds}, {"filter_ns", "filter alone", Unit::nanoseconds}},
             .series = {{"bloom", "bloom"}, {"stacked-bloom", "stacked-bloom"}, {"taught-ribbon", "taught-ribbon"}},
             .advice = "Every false positive reads one block of 4 kB at random from a file of 256 MB. Where a read is "
-                      "dear, take the "
-                      "filter with the fewest errors, not the fastest."},
+                      "expensive, use the filter with the fewest errors, not the fastest."},
            {.id = "d",
-            .title = "The same before a hard disk: computed with 10 ms a read",
+            .title = "The same before a hard disk: computed with 10 ms per read",
             .kind = Kind::disk,
             .setup = on_hard_disk(kUrls),
             .x = kBits,
-            .ys = {{"total_ns", "ns a query, reads included", Unit::nanoseconds}},
+            .ys = {{"total_ns", "ns per query, reads included", Unit::nanoseconds}},
             .series = {{"bloom", "bloom"}, {"stacked-bloom", "stacked-bloom"}, {"taught-ribbon", "taught-ribbon"}},
-            .advice = "On a hard disk nothing counts but the errors."},
+            .advice = "On a hard disk only the errors matter."},
            {.id = "d, over Bloom",
-            .title = "The same, as a part of Bloom's",
-            .ys = {{"total_ns", "ns a query", Unit::nanoseconds}},
+            .title = "The same, as a share of Bloom's",
+            .ys = {{"total_ns", "ns per query", Unit::nanoseconds}},
             .over = "bloom",
             .from = "d",
             .published = {{"stack, less than half of Bloom", kEverywhere, 0.5, "stacked-bloom", kOtherTraffic,
@@ -136,7 +139,7 @@ void add_stacked_figures(std::vector<Experiment>& to) {
         .over = plain,
         .from = from,
         .published = {{"never worse", kEverywhere, 1, stacked,
-                       "With few negatives in a quick run one costly one that slips through can outweigh the plan.",
+                       "With few negatives in a quick run, one costly negative that is accepted can outweigh the plan.",
                        Relation::at_most}},
         .advice = "Below 1 stacking pays."};
   };
@@ -145,7 +148,7 @@ void add_stacked_figures(std::vector<Experiment>& to) {
        .title = "Stacking over Bloom, quotient, cuckoo and ribbon filters",
        .source = "Deeds 2020, Fig. 4",
        .about =
-           "A hundred integers that are not in the set for each one that is, asked for by a Zipf law of 0.75 (1.0 in "
+           "A hundred integers that are not in the set for each one that is, queried by a Zipf law of 0.75 (1.0 in "
            "panel e). The text gives no points but says that stacks are never worse than their base.",
        .panels = {stacking("a", "Bloom, Zipf 0.75", "bloom", "stacked-bloom", 0.75),
                   over("a, over Bloom", "The same, over Bloom", "a", "bloom", "stacked-bloom"),
@@ -165,10 +168,10 @@ void add_stacked_figures(std::vector<Experiment>& to) {
                 "a key says, so their curves are flat and it is left out.",
        .panels = {
            {.id = "a",
-            .title = "Part of the traffic that still goes to known negatives, over Bloom, 10 bits a key",
+            .title = "Share of the traffic that still goes to known negatives, over Bloom, 10 bits per key",
             .kind = Kind::shift,
             .setup = kIntegers,
-            .x = {"part to known negatives", Sets::time, "", false, {0, 0.2, 0.4, 0.6, 0.8, 1}, {}},
+            .x = {"share to known negatives", Sets::time, "", false, {0, 0.2, 0.4, 0.6, 0.8, 1}, {}},
             .ys = wfpr,
             .y_log = false,
             .over = "bloom",
@@ -178,7 +181,7 @@ void add_stacked_figures(std::vector<Experiment>& to) {
                        {"habf", "habf", {{"bits_per_key", "10"}}},
                        {"taught-ribbon", "taught-ribbon", {{"bits_per_key", "10"}}}},
             .published = {{"stack, at most half again as bad", kEverywhere, 1.5, "stacked-bloom",
-                           "Our planner is told that a hundredth of the traffic is strangers and spends its bits "
+                           "Our planner assumes that a hundredth of the traffic is strangers and spends its bits "
                            "accordingly; with "
                            "max_fpr_times = 1.5 it keeps the bound.",
                            Relation::at_most},
@@ -189,51 +192,51 @@ void add_stacked_figures(std::vector<Experiment>& to) {
             .title = "Time to build over known negatives, a million keys (a tenth when quick)",
             .kind = Kind::rates,
             .setup = {.data = Data::integers, .keys = 1e6, .negatives = 1e6, .skew = 0.75},
-            .x = {"known negatives a key", Sets::negatives_per_key, "", false, {0.5, 1, 2, 5, 10}, {}},
+            .x = {"known negatives per key", Sets::negatives_per_key, "", false, {0.5, 1, 2, 5, 10}, {}},
             .ys = {{"build_seconds", "seconds", Unit::seconds}},
             .series = {{"stacked-bloom", "stacked-bloom", {{"bits_per_key", "10"}}},
                        {"taught-ribbon", "taught-ribbon", {{"bits_per_key", "10"}}}},
             .published = {{"stack, under a second", 10, 1, "stacked-bloom", "", Relation::at_most}},
-            .advice = "One look at every negative: building again when the traffic has changed is cheap."},
+            .advice = "Each negative is read once: building again when the traffic has changed is cheap."},
            {.id = "c",
-            .title = "Bits a key for a weighted FPR of 1 % and 0.1 %",
+            .title = "Bits per key for a weighted FPR of 1 % and 0.1 %",
             .setup = {.data = Data::integers, .keys = 1e6, .negatives = 1e8, .quick_scale = 0.01},
             .x = {"skewness", Sets::skew, "", false, {0.5, 0.75, 1, 1.25}, {}},
-            .ys = {{"bits_per_key", "bits a key", Unit::bits}},
+            .ys = {{"bits_per_key", "bits per key", Unit::bits}},
             .y_log = false,
             .series = {{"bloom, 1 %", "bloom", {{"for_fpr", "0.01"}}},
                        {"stacked-bloom, 1 %", "stacked-bloom", {{"bits_per_key", "20"}, {"wfpr", "0.01"}}},
                        {"bloom, 0.1 %", "bloom", {{"for_fpr", "0.001"}}},
                        {"stacked-bloom, 0.1 %", "stacked-bloom", {{"bits_per_key", "30"}, {"wfpr", "0.001"}}}},
-            .advice = "The lower the rate that you need, the less skew it takes for stacking to pay."}}});
+            .advice = "The lower the rate that you need, the less skew is needed for stacking to pay."}}});
 
   to.push_back(
       {.name = "stacked-fig6",
-       .title = "Stacks of more keys, more keys asked for, fewer layers",
+       .title = "Stacks of more keys, more queries about keys, fewer layers",
        .source = "Deeds 2020, Fig. 6",
        .about = "The text gives no numbers here: size grows with the keys, filters become alike as most queries are "
                 "about keys, and "
                 "three layers are nearly always enough.",
        .panels = {
            {.id = "a",
-            .title = "Bits a key for a weighted FPR of 1 %, ten negatives for each key",
+            .title = "Bits per key for a weighted FPR of 1 %, ten negatives for each key",
             .setup = {.data = Data::integers, .keys = 1e6, .negatives = 1e7, .skew = 0.75},
             .x = {"keys", Sets::keys, "", true, {1e4, 1e5, 3e5}, {1e4, 1e5, 1e6, 1e7}},
-            .ys = {{"bits_per_key", "bits a key", Unit::bits}},
+            .ys = {{"bits_per_key", "bits per key", Unit::bits}},
             .y_log = false,
             .series = {{"bloom", "bloom", {{"for_fpr", "0.01"}}},
                        {"stacked-bloom", "stacked-bloom", {{"bits_per_key", "20"}, {"wfpr", "0.01"}}}},
-            .advice = "A small trial tells what a large set will take."},
+            .advice = "A small trial shows how many bits a large set will need."},
            {.id = "b",
-            .title = "Part of the queries that is about keys, hard disk (computed, 10 ms a read), 10 bits a key",
+            .title = "Share of the queries that is about keys, hard disk (computed, 10 ms per read), 10 bits per key",
             .kind = Kind::disk,
             .setup = on_hard_disk(kUrls),
-            .x = {"part about keys", Sets::present_share, "", false, {0, 0.25, 0.5, 0.75}, {}},
-            .ys = {{"total_ns", "ns a query, reads included", Unit::nanoseconds}},
+            .x = {"share about keys", Sets::present_share, "", false, {0, 0.25, 0.5, 0.75}, {}},
+            .ys = {{"total_ns", "ns per query, reads included", Unit::nanoseconds}},
             .series = {{"bloom", "bloom", {{"bits_per_key", "10"}}},
                        {"stacked-bloom", "stacked-bloom", {{"bits_per_key", "10"}}},
                        {"taught-ribbon", "taught-ribbon", {{"bits_per_key", "10"}}}},
-            .advice = "When most queries are about keys the reads that must be made hide those that need not be."},
+            .advice = "When most queries are about keys, the necessary reads outweigh the unnecessary ones."},
            {.id = "c",
             .title = "Three layers against as many as pay, Zipf 0.75",
             .setup = kIntegers,
@@ -270,15 +273,16 @@ void add_stacked_figures(std::vector<Experiment>& to) {
   };
   to.push_back(
       {.name = "stacked-fig7",
-       .title = "A filter that is told of its errors, over its life",
+       .title = "A filter whose errors are reported, over its life",
        .source = "Deeds 2020, Fig. 7",
        .about =
-           "Nobody knows a negative at the start; every error costs a read and is reported. All of it counts: build, "
+           "No negative is known at the start; every error costs a read and is reported. All of it counts: build, "
            "queries, reads, learning. The text says only that the adaptive filter costs significantly less over ten "
            "million queries, more so on a hard disk.",
-       .panels = {life("a", "This machine's disk", kUrls, "The sooner a filter learns, the sooner it is paid for."),
-                  life("b", "Hard disk, computed with 10 ms a read", on_hard_disk(kUrls),
-                       "On a slow store learning pays within the first queries.")}});
+       .panels = {
+           life("a", "This machine's disk", kUrls, "The sooner a filter learns, the sooner it has paid for itself."),
+           life("b", "Hard disk, computed with 10 ms per read", on_hard_disk(kUrls),
+                "On a slow store learning pays within the first queries.")}});
 }
 
 }  // namespace naysay::cli

@@ -6,20 +6,20 @@ namespace naysay::cli {
 void add_variable_hash_figures(std::vector<Experiment>& to) {
   const Setup integers = {.data = Data::integers, .keys = 1e6, .negatives = 0};
   constexpr const char* kOtherSlots =
-      "The thesis says neither how many keys a slot had here nor how its functions are searched; we take 13 keys a "
-      "slot, as its "
-      "formula of sizes does, spread them over one level more, and solve for functions instead of trying them.";
+      "The thesis says neither how many keys a slot had here nor how its functions are searched; we use 13 keys per "
+      "slot, as its formula of sizes does, spread them over one level more, and solve for functions instead of trying "
+      "them.";
   to.push_back(
       {.name = "vhf-fig9",
        .title = "Variable hash filters against Bloom and quotient filters",
        .source = "Deeds 2020, Fig. 9",
        .about =
-           "No known negatives. The thesis gives no points; below 10 bits a key its filter lies under Bloom and CQF.",
+           "No known negatives. The thesis gives no points; below 10 bits per key its filter lies under Bloom and CQF.",
        .panels = {
            {.id = "a",
             .title = "Strangers accepted",
             .setup = integers,
-            .x = {"bits a key", Sets::bits_per_key, "", false, {5, 6, 7, 8, 9, 10, 12}, {}},
+            .x = {"bits per key", Sets::bits_per_key, "", false, {5, 6, 7, 8, 9, 10, 12}, {}},
             .ys = {{"fpr", "FPR on strangers"}},
             .also = {{"limit_over", "bits over the limit", Unit::ratio}},
             .series = {{"bloom", "bloom"},
@@ -27,8 +27,8 @@ void add_variable_hash_figures(std::vector<Experiment>& to) {
                        {"ribbon", "ribbon"},
                        {"variable-hash, fast", "variable-hash", {{"effort", "fast"}}},
                        {"variable-hash", "variable-hash"}},
-            .advice = "Take variable-hash when negatives will be reported later and a file of the keys can lie beside "
-                      "it; without that a ribbon is smaller and quicker to build."},
+            .advice = "Use variable-hash when negatives will be reported later and a file of the keys can be kept next "
+                      "to it; otherwise a ribbon is smaller and faster to build."},
            {.id = "a, over Bloom",
             .title = "The same, over Bloom",
             .ys = {{"fpr", "FPR on strangers"}},
@@ -42,29 +42,32 @@ void add_variable_hash_figures(std::vector<Experiment>& to) {
       {.name = "vhf-fig10",
        .title = "Functions that are not found",
        .source = "Deeds 2020, Fig. 10",
-       .about = "13 keys a slot, functions of 16 bits, 12 bits for the choice of each spread. A function that is not "
-                "found accepts "
-                "all.",
-       .panels = {
-           {.id = "a",
-            .title = "By functions a slot",
-            .setup = integers,
-            .x = {"functions a slot k", Sets::param, "functions", false, {2, 4, 6, 8}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
-            .ys = not_found,
-            .y_log = false,
-            .series = {{"variable-hash",
-                        "variable-hash",
-                        {{"bits_per_key", "16"},
-                         {"keys_per_slot", "13"},
-                         {"function_bits", "16"},
-                         {"sector_bits", "12"},
-                         {"bucket_bits", "12"}}}},
-            .published = {{"thesis", kEverywhere, 0.02, "variable-hash", kOtherSlots}},
-            .advice = "The share does not depend on k: plan slots first, functions second."}}});
+       .about = "13 keys per slot, functions of 16 bits, 12 bits for the choice of each spread. A function that is not "
+                "found accepts all.",
+       .panels = {{.id = "a",
+                   .title = "By functions per slot",
+                   .setup = integers,
+                   .x = {"functions per slot k",
+                         Sets::param,
+                         "functions",
+                         false,
+                         {2, 4, 6, 8},
+                         {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
+                   .ys = not_found,
+                   .y_log = false,
+                   .series = {{"variable-hash",
+                               "variable-hash",
+                               {{"bits_per_key", "16"},
+                                {"keys_per_slot", "13"},
+                                {"function_bits", "16"},
+                                {"sector_bits", "12"},
+                                {"bucket_bits", "12"}}}},
+                   .published = {{"thesis", kEverywhere, 0.02, "variable-hash", kOtherSlots}},
+                   .advice = "The share does not depend on k: plan slots first, functions second."}}});
   to.push_back({.name = "vhf-fig11",
                 .title = "More spread functions to choose from, fewer full slots",
                 .source = "Deeds 2020, Fig. 11",
-                .about = "13 keys a slot, functions of 16 bits; r_s = r_b bits for the choice of each spread.",
+                .about = "13 keys per slot, functions of 16 bits; r_s = r_b bits for the choice of each spread.",
                 .panels = {{.id = "a",
                             .title = "By bits for the choice of a spread",
                             .setup = integers,

@@ -13,8 +13,8 @@
 // Cost       24 bytes of device memory per key and 16 per slot; BuildOptions::threads of the host copy the keys.
 #pragma once
 
-#include "naysay/variable_hash/variable_hash.hpp"
 #include "naysay/cuda/job.hpp"
+#include "naysay/variable_hash/variable_hash.hpp"
 
 namespace naysay::cuda {
 
