@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "naysay/cuda/variable_hash.hpp"
+#include "naysay/cuda/variable_hash_builder.hpp"
 
 namespace {
 

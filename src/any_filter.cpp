@@ -63,7 +63,7 @@ Result<const FilterType*> type_with_id(std::uint32_t id) {
 Result<Ok> check_build(std::string_view who, const Workload& w, double bits_per_key) {
   const std::string start = std::string(who) + ": ";
   if (!(bits_per_key > 0 && bits_per_key <= kMaxBitsPerKey))
-    return Error{Errc::invalid_argument, start + "bits_per_key is " + to_text(bits_per_key) +
+    return Error{Errc::invalid_argument, start + "bits_per_key is " + rounded_text(bits_per_key) +
                                              "; it must be more than 0 and at most " + to_text(kMaxBitsPerKey)};
   if (!w.costs.empty() && w.costs.size() != w.negatives.size())
     return Error{Errc::invalid_argument, start + std::to_string(w.costs.size()) + " costs for " +
@@ -278,9 +278,8 @@ Outcome AnyFilter::adapt_digest(Digest d, float cost) noexcept {
 
 Result<Ok> AnyFilter::warm(std::span<const Digest> keys) {
   if (!type_->warming)
-    return Error{Errc::unsupported,
-                 std::string(type_->name) + ": it does not warm; filters that do are " +
-                     names_of_filters([](const FilterType& t) { return t.warming; })};
+    return Error{Errc::unsupported, std::string(type_->name) + ": it does not warm; filters that do are " +
+                                        names_of_filters([](const FilterType& t) { return t.warming; })};
   NAYSAY_CHECK(own());
   return no_memory_is_an_error(type_->name, [&] { return model_->warm(keys); });
 }

@@ -200,7 +200,7 @@ void run(const Options& o) {
   if (negative_count > 0 && !built.filter.type().claims.uses_negatives)
     fmt::print(stderr, "naysay: {} does not use known negatives\n", built.filter.type().name);
   if (o.verbose)
-    for (const Report::Line& line : built.report.lines) fmt::print(stderr, "{}: {}\n", line.name, to_text(line.value));
+    for (const Report::Line& line : built.report.lines) fmt::print(stderr, "{}: {}\n", line.name, rounded_text(line.value));
   if (o.json) {
     nlohmann::ordered_json j = describe(built.filter);
     if (index_bytes > 0) j["index_bytes"] = index_bytes;

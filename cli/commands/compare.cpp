@@ -37,20 +37,20 @@ constexpr double kAbove[] = {1.25, 1.5, 2, 3};  // budgets at which the advice l
 constexpr std::uint64_t kSampleKeys = 20'000;   // enough to see which filter is better, few enough for an instant
 
 // The rows as figures for the page.
-nlohmann::ordered_json as_page(const Options& o, const std::string& about, const std::vector<Row>& rows,
+nlohmann::ordered_json as_page(const Options& o, const std::string& about, const std::vector<FilterRow>& rows,
                                const std::vector<BudgetRows>& sweep, const std::string& advice) {
   using Json = nlohmann::ordered_json;
   const auto bars = [&](const char* id, const char* title, const char* unit,
                         std::vector<std::pair<const char*, const char*>> metrics, const char* hint) {
     Json curves = Json::array(), columns = Json::array({"filter"}), table = Json::array();
     std::vector<Json> cells;
-    for (const Row& row : rows)
+    for (const FilterRow& row : rows)
       if (row.problem.empty()) table.push_back(Json::array({{{"v", row.filter->name}, {"t", row.filter->name}}}));
     for (const auto& [field, label] : metrics) {
       columns.push_back(label);
       Json points = Json::array();
       std::size_t i = 0;
-      for (const Row& row : rows) {
+      for (const FilterRow& row : rows) {
         if (!row.problem.empty()) continue;
         const Json value = to_json(row)[field];
         const double y = value.is_number() ? value.get<double>() : std::numeric_limits<double>::quiet_NaN();
@@ -61,7 +61,7 @@ nlohmann::ordered_json as_page(const Options& o, const std::string& about, const
       curves.push_back({{"name", label}, {"points", std::move(points)}});
     }
     Json problems = Json::array();
-    for (const Row& row : rows)
+    for (const FilterRow& row : rows)
       if (!row.problem.empty()) problems.push_back(row.problem);
     return Json{{"id", id},
                 {"title", title},
@@ -94,7 +94,7 @@ nlohmann::ordered_json as_page(const Options& o, const std::string& about, const
       Json points = Json::array();
       columns.push_back(name);
       for (std::size_t i = 0; i < sweep.size(); ++i) {
-        const Row& row = sweep[i].rows[f];
+        const FilterRow& row = sweep[i].rows[f];
         const double y = expected_cost(row, o.stranger_share);
         table[i].push_back(row.problem.empty() ? Json{{"v", y}, {"t", percent(y)}} : Json{{"v", nullptr}, {"t", ""}});
         if (row.problem.empty()) points.push_back({{"x", sweep[i].bits_per_key}, {"y", y}, {"text", percent(y)}});
@@ -120,7 +120,7 @@ nlohmann::ordered_json as_page(const Options& o, const std::string& about, const
                {{{"name", "compare"}, {"title", o.keys + " against " + o.negatives}, {"panels", std::move(panels)}}})}};
 }
 
-nlohmann::ordered_json as_json(const Options& o, const Trial& trial, const std::vector<Row>& rows,
+nlohmann::ordered_json as_json(const Options& o, const Trial& trial, const std::vector<FilterRow>& rows,
                                const std::vector<BudgetRows>& sweep, const std::string& advice) {
   nlohmann::ordered_json j;
   j["keys"] = trial.keys.size();
@@ -133,10 +133,10 @@ nlohmann::ordered_json as_json(const Options& o, const Trial& trial, const std::
   j["threads"] = o.threads;
   j["naysay"] = NAYSAY_VERSION;
   j["rows"] = nlohmann::ordered_json::array();
-  for (const Row& row : rows) j["rows"].push_back(to_json(row));
+  for (const FilterRow& row : rows) j["rows"].push_back(to_json(row));
   for (const BudgetRows& at : sweep) {
     nlohmann::ordered_json made = nlohmann::ordered_json::array();
-    for (const Row& row : at.rows) made.push_back(to_json(row));
+    for (const FilterRow& row : at.rows) made.push_back(to_json(row));
     j["sweep"].push_back({{"bits_per_key", at.bits_per_key}, {"rows", std::move(made)}});
   }
   j["advice"] = advice;
@@ -171,7 +171,7 @@ void run(const Options& o) {
   strangers = {};
 
   const Bench bench(trial, o.stranger_share, o.seed, o.threads, std::numeric_limits<double>::infinity());
-  std::vector<Row> rows;
+  std::vector<FilterRow> rows;
   if (o.budget.given())
     for (const FilterType* filter : filters) {
       bar.show(fmt::format("measuring {}", filter->name), rows.size(), filters.size());
@@ -193,7 +193,7 @@ void run(const Options& o) {
   const std::vector<BudgetRows> sweep = at_budgets(bench, budgets);
 
   std::string advice = advise(rows, o.stranger_share);
-  if (const Row* best = best_row(rows, o.stranger_share)) {
+  if (const FilterRow* best = best_row(rows, o.stranger_share)) {
     // What more space would gain: from the sweep, or from a sample that is measured in an instant.
     std::vector<BudgetRows> above;
     for (const BudgetRows& at : sweep)
@@ -208,9 +208,9 @@ void run(const Options& o) {
     }
     (advice += ' ') += next_better(*best, above, o.stranger_share, where);
   } else if (sweeps) {
-    const Row* last = nullptr;
+    const FilterRow* last = nullptr;
     for (const BudgetRows& at : sweep) {
-      const Row* winner = best_row(at.rows, o.stranger_share);
+      const FilterRow* winner = best_row(at.rows, o.stranger_share);
       if (!winner || (last && last->filter == winner->filter)) continue;
       advice += fmt::format("{}From {} bits per key upwards {} is the best ({} of the cost accepted).",
                             advice.empty() ? "" : " ", number(at.bits_per_key), winner->filter->name,

@@ -48,7 +48,7 @@ void run(const std::string& json) {
   const auto filters = filter_types();
   const Bench bench(trial, Workload{}.stranger_share, kSeed, 1, kBuildSeconds / static_cast<double>(filters.size()));
   ProgressBar bar;
-  std::vector<Row> rows;
+  std::vector<FilterRow> rows;
   for (const FilterType& filter : filters) {
     bar.show(fmt::format("measuring {}", filter.name), rows.size(), filters.size());
     rows.push_back(bench.measure(filter, {{"bits_per_key", kBitsPerKey}}));
@@ -57,7 +57,7 @@ void run(const std::string& json) {
   fmt::print("{}\n{}\n", table_text(rows), advise(rows, Workload{}.stranger_share));
   if (!json.empty()) {
     nlohmann::ordered_json all = nlohmann::ordered_json::array();
-    for (const Row& row : rows) all.push_back(to_json(row));
+    for (const FilterRow& row : rows) all.push_back(to_json(row));
     Output out(json);
     out.write(all.dump(2) + "\n");
     out.finish();

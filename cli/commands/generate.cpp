@@ -7,8 +7,8 @@
 #include <memory>
 
 #include "commands/commands.hpp"
-#include "parts/failure.hpp"
 #include "naysay/workload/zipf.hpp"
+#include "parts/failure.hpp"
 #include "parts/output.hpp"
 #include "parts/progress.hpp"
 

@@ -6,8 +6,8 @@
 #include "commands/commands.hpp"
 #include "experiments/figures.hpp"
 #include "experiments/results.hpp"
-#include "parts/failure.hpp"
 #include "naysay/core/detail/files.hpp"
+#include "parts/failure.hpp"
 #include "parts/output.hpp"
 #include "parts/page.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where ours is more than 20 % away from what a paper published, with the reason that stands with the experiment.
 #include <fmt/format.h>
 

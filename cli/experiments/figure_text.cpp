@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Figures as text: in a terminal, and as Markdown for docs/results.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PanelValues: what was measured for one panel of an experiment, series by series and x by x.
 #pragma once
 

@@ -13,9 +13,9 @@
 #include <thread>
 
 #include "commit.hpp"
-#include "parts/failure.hpp"
 #include "naysay/core/cpu.hpp"
 #include "naysay/version.hpp"
+#include "parts/failure.hpp"
 
 namespace naysay::cli {
 

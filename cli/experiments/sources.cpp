@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "parts/failure.hpp"
 #include "naysay/workload/generate.hpp"
 #include "naysay/workload/zipf.hpp"
+#include "parts/failure.hpp"
 
 namespace naysay::cli {
 

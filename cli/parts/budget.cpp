@@ -31,24 +31,24 @@ double need_fpr(const std::string& text) {
 }  // namespace
 
 Result<std::uint64_t> parse_bytes(const std::string& text, const char* option) {
-  struct Unit {
+  struct Suffix {
     std::string_view name;
     double bytes;
   };
-  static constexpr std::array<Unit, 9> kUnits = {{{"", 1},
-                                                  {"B", 1},
-                                                  {"kB", 1e3},
-                                                  {"KB", 1e3},
-                                                  {"MB", 1e6},
-                                                  {"GB", 1e9},
-                                                  {"KiB", 1024},
-                                                  {"MiB", 1024 * 1024},
-                                                  {"GiB", 1024.0 * 1024 * 1024}}};
+  static constexpr std::array<Suffix, 9> kSuffixes = {{{"", 1},
+                                                       {"B", 1},
+                                                       {"kB", 1e3},
+                                                       {"KB", 1e3},
+                                                       {"MB", 1e6},
+                                                       {"GB", 1e9},
+                                                       {"KiB", 1024},
+                                                       {"MiB", 1024 * 1024},
+                                                       {"GiB", 1024.0 * 1024 * 1024}}};
   double value = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
   const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
   if (problem == std::errc{})
-    for (const Unit& u : kUnits)
+    for (const Suffix& u : kSuffixes)
       if (u.name == unit && value * u.bytes >= 1 && value * u.bytes < 1e18)
         return static_cast<std::uint64_t>(value * u.bytes);
   return Error{Errc::invalid_argument, fmt::format("{} is '{}'; it must be a number such as 1500000, 1.5MB (a "
@@ -93,7 +93,8 @@ Result<std::vector<Param>> Budget::params(const FilterType& filter, std::uint64_
 
 const FilterType& need_filter(const std::string& name) {
   if (const FilterType* type = find_filter(name)) return *type;
-  throw Failure{fmt::format("no filter '{}'; there are {}", name, names_of_filters([](const FilterType&) { return true; }))};
+  throw Failure{
+      fmt::format("no filter '{}'; there are {}", name, names_of_filters([](const FilterType&) { return true; }))};
 }
 
 std::vector<const FilterType*> need_filters(const std::vector<std::string>& names) {

@@ -1,7 +1,7 @@
 #include "parts/build_fastest.hpp"
 
 #ifdef NAYSAY_WITH_CUDA
-#include "naysay/cuda/build.hpp"
+#include "naysay/cuda/build_any.hpp"
 #endif
 
 namespace naysay::cli {

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "parts/command_line.hpp"
 #include "naysay/core/hash.hpp"
+#include "parts/command_line.hpp"
 
 namespace naysay::cli {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Inputs: the options that several commands share about what they read, and the checks of them.
 #pragma once
 

@@ -25,7 +25,7 @@ struct Cell {
   nlohmann::ordered_json value;
 };
 
-std::vector<Cell> cells(const Row& r) {
+std::vector<Cell> cells(const FilterRow& r) {
   const auto whole = [](const char* name, std::uint64_t n) { return Cell{name, fmt::format("{}", n), n}; };
   const auto rate = [](const char* name, double x) { return Cell{name, percent(x), number_or_null(x)}; };
   const auto real = [](const char* name, double x) { return Cell{name, number(x), number_or_null(x)}; };
@@ -43,13 +43,13 @@ std::vector<Cell> cells(const Row& r) {
 }
 
 // For the names of its columns.
-Row any_row() {
-  Row row;
+FilterRow any_row() {
+  FilterRow row;
   row.filter = &filter_types()[0];
   return row;
 }
 
-std::string what_it_accepts(const Row& r) {
+std::string what_it_accepts(const FilterRow& r) {
   if (std::isnan(r.score.wfpr)) return fmt::format("{} of strangers", percent(r.score.fpr));
   if (std::isnan(r.score.fpr)) return fmt::format("{} of the known negatives by cost", percent(r.score.wfpr));
   return fmt::format("{} of the known negatives by cost and {} of strangers", percent(r.score.wfpr),
@@ -58,7 +58,7 @@ std::string what_it_accepts(const Row& r) {
 
 }  // namespace
 
-double expected_cost(const Row& r, double stranger_share) {
+double expected_cost(const FilterRow& r, double stranger_share) {
   const auto known = [](double x, double otherwise) { return std::isnan(x) ? otherwise : x; };
   const double strangers = known(r.score.fpr, 0), negatives = known(r.score.wfpr, strangers);
   return stranger_share * strangers + (1 - stranger_share) * negatives;
@@ -80,8 +80,8 @@ Bench::Bench(const Trial& trial, double stranger_share, std::uint64_t seed, unsi
   random.shuffle(std::span<Digest>(mix_));
 }
 
-Row Bench::row_of(const FilterType& filter, const AnyFilter& built) const {
-  Row row;
+FilterRow Bench::row_of(const FilterType& filter, const AnyFilter& built) const {
+  FilterRow row;
   row.filter = &filter;
   row.builds = 1;
   row.bits_per_key = bits_per_key(built);
@@ -90,7 +90,7 @@ Row Bench::row_of(const FilterType& filter, const AnyFilter& built) const {
   return row;
 }
 
-Row Bench::measure(const FilterType& filter, const std::vector<Param>& params) const {
+FilterRow Bench::measure(const FilterType& filter, const std::vector<Param>& params) const {
   Samples build_ns;
   Attempt built;
   double spent_ns = 0;
@@ -101,7 +101,7 @@ Row Bench::measure(const FilterType& filter, const std::vector<Param>& params) c
     build_ns.add(built.ns / static_cast<double>(std::max<std::size_t>(trial_.keys.size(), 1)));
     spent_ns += built.ns;
   }
-  Row row = row_of(filter, *built.filter);
+  FilterRow row = row_of(filter, *built.filter);
   row.builds = static_cast<int>(build_ns.values.size());
   row.build_ns = build_ns.median();
   row.peak_build_bytes = built.peak_bytes;
@@ -110,18 +110,18 @@ Row Bench::measure(const FilterType& filter, const std::vector<Param>& params) c
   return row;
 }
 
-Row Bench::rates(const FilterType& filter, const std::vector<Param>& params) const {
+FilterRow Bench::rates(const FilterType& filter, const std::vector<Param>& params) const {
   const Attempt built = attempt(filter.name, workload_, params, options_);
   if (built.refused) return {.filter = &filter, .problem = built.refused->message};
   return row_of(filter, *built.filter);
 }
 
-std::string table_text(const std::vector<Row>& rows) {
+std::string table_text(const std::vector<FilterRow>& rows) {
   std::vector<Table::Column> columns;
   for (const Cell& cell : cells(any_row()))
     columns.push_back({cell.column, columns.empty() ? Table::Align::left : Table::Align::right});
   Table table(std::move(columns));
-  for (const Row& row : rows) {
+  for (const FilterRow& row : rows) {
     std::vector<std::string> texts;
     if (row.problem.empty()) {
       for (Cell& cell : cells(row)) texts.push_back(std::move(cell.text));
@@ -133,9 +133,9 @@ std::string table_text(const std::vector<Row>& rows) {
   return table.text();
 }
 
-std::string csv_text(const std::vector<Row>& rows) {
+std::string csv_text(const std::vector<FilterRow>& rows) {
   std::string out;
-  const auto line = [&](const Row& row, auto&& field) {
+  const auto line = [&](const FilterRow& row, auto&& field) {
     std::string text;
     for (const Cell& cell : cells(row)) {
       if (!text.empty()) text += ',';
@@ -145,7 +145,7 @@ std::string csv_text(const std::vector<Row>& rows) {
     out += '\n';
   };
   line(any_row(), [](const Cell& cell) { return std::string(cell.column); });
-  for (const Row& row : rows)
+  for (const FilterRow& row : rows)
     line(row, [&](const Cell& cell) -> std::string {
       if (cell.value.is_string()) return cell.value.get<std::string>();  // a filter's name needs no quotes
       return row.problem.empty() && !cell.value.is_null() ? cell.value.dump() : "";
@@ -153,7 +153,7 @@ std::string csv_text(const std::vector<Row>& rows) {
   return out;
 }
 
-nlohmann::ordered_json to_json(const Row& row) {
+nlohmann::ordered_json to_json(const FilterRow& row) {
   nlohmann::ordered_json j;
   if (!row.problem.empty()) {
     j["filter"] = row.filter->name;
@@ -164,22 +164,22 @@ nlohmann::ordered_json to_json(const Row& row) {
   return j;
 }
 
-std::string advise(const std::vector<Row>& rows, double stranger_share) {
+std::string advise(const std::vector<FilterRow>& rows, double stranger_share) {
   const auto best_of = [&](auto&& allowed) {
-    const Row* best = nullptr;
-    for (const Row& row : rows) {
+    const FilterRow* best = nullptr;
+    for (const FilterRow& row : rows) {
       if (!row.problem.empty() || !allowed(row)) continue;
-      const auto rank = [&](const Row& r) { return std::pair(expected_cost(r, stranger_share), r.query_ns); };
+      const auto rank = [&](const FilterRow& r) { return std::pair(expected_cost(r, stranger_share), r.query_ns); };
       if (!best || rank(row) < rank(*best)) best = &row;
     }
     return best;
   };
-  const Row* best = best_of([](const Row&) { return true; });
+  const FilterRow* best = best_of([](const FilterRow&) { return true; });
   if (!best) return "";
-  const Row* bloom = best_of([](const Row& r) { return r.filter->name == "bloom"; });
-  const Row* dynamic = best_of([](const Row& r) { return r.filter->dynamic; });
-  const Row* quick = best;
-  for (const Row& row : rows)
+  const FilterRow* bloom = best_of([](const FilterRow& r) { return r.filter->name == "bloom"; });
+  const FilterRow* dynamic = best_of([](const FilterRow& r) { return r.filter->dynamic; });
+  const FilterRow* quick = best;
+  for (const FilterRow& row : rows)
     if (row.problem.empty() && row.batch_ns < quick->batch_ns) quick = &row;
 
   std::string first = fmt::format("Use {}: at {} bits per key it accepts {}", best->filter->name,
@@ -204,8 +204,8 @@ std::string advise(const std::vector<Row>& rows, double stranger_share) {
   return first + " " + second;
 }
 
-void refuse_false_negatives(const std::vector<Row>& rows) {
-  for (const Row& row : rows)
+void refuse_false_negatives(const std::vector<FilterRow>& rows) {
+  for (const FilterRow& row : rows)
     if (row.problem.empty() && row.score.false_negatives > 0)
       throw Failure{fmt::format("{} denies {} of the keys it was built from; no filter may deny any", row.filter->name,
                                 row.score.false_negatives)};

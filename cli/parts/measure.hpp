@@ -25,7 +25,7 @@
 
 namespace naysay::cli {
 
-struct Row {
+struct FilterRow {
   const FilterType* filter = nullptr;
   std::string problem = {};  // why there are no numbers; then the rest is meaningless
   double bits_per_key = 0;
@@ -40,12 +40,12 @@ class Bench {
   // `build_seconds`: a filter whose builds need longer than that is built fewer than five times, but at least once.
   Bench(const Trial& trial, double stranger_share, std::uint64_t seed, unsigned threads, double build_seconds);
 
-  Row measure(const FilterType& filter, const std::vector<Param>& params) const;
+  FilterRow measure(const FilterType& filter, const std::vector<Param>& params) const;
   // One build, and no times.
-  Row rates(const FilterType& filter, const std::vector<Param>& params) const;
+  FilterRow rates(const FilterType& filter, const std::vector<Param>& params) const;
 
  private:
-  Row row_of(const FilterType& filter, const AnyFilter& built) const;
+  FilterRow row_of(const FilterType& filter, const AnyFilter& built) const;
 
   const Trial& trial_;
   Workload workload_;
@@ -56,17 +56,17 @@ class Bench {
 
 // The share of the cost of all negative queries that is accepted, on the mix of known negatives and strangers that
 // the user expects.
-double expected_cost(const Row& row, double stranger_share);
+double expected_cost(const FilterRow& row, double stranger_share);
 
 // What the rows say, as two sentences: which filter to use and why, and what else to consider. Empty if no filter
 // could be built.
-std::string advise(const std::vector<Row>& rows, double stranger_share);
+std::string advise(const std::vector<FilterRow>& rows, double stranger_share);
 
-std::string table_text(const std::vector<Row>& rows);
-std::string csv_text(const std::vector<Row>& rows);
-nlohmann::ordered_json to_json(const Row& row);
+std::string table_text(const std::vector<FilterRow>& rows);
+std::string csv_text(const std::vector<FilterRow>& rows);
+nlohmann::ordered_json to_json(const FilterRow& row);
 
 // Throws a Failure that names the first filter that denied a key.
-void refuse_false_negatives(const std::vector<Row>& rows);
+void refuse_false_negatives(const std::vector<FilterRow>& rows);
 
 }  // namespace naysay::cli

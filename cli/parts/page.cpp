@@ -1,8 +1,8 @@
 #include "parts/page.hpp"
 
+#include "page_template.hpp"
 #include "parts/failure.hpp"
 #include "parts/output.hpp"
-#include "page_template.hpp"
 
 namespace naysay::cli {
 

@@ -9,32 +9,32 @@ namespace naysay::cli {
 std::string sweep_text(const std::vector<BudgetRows>& sweep, double stranger_share) {
   if (sweep.empty()) return "";
   std::vector<Table::Column> columns = {{"bits per key"}};
-  for (const Row& row : sweep[0].rows) columns.push_back({std::string(row.filter->name)});
+  for (const FilterRow& row : sweep[0].rows) columns.push_back({std::string(row.filter->name)});
   Table table(std::move(columns));
   for (const BudgetRows& at : sweep) {
     std::vector<std::string> cells = {number(at.bits_per_key)};
-    for (const Row& row : at.rows)
+    for (const FilterRow& row : at.rows)
       cells.push_back(row.problem.empty() ? percent(expected_cost(row, stranger_share)) : "-");
     table.add(std::move(cells));
   }
   return table.text();
 }
 
-const Row* best_row(const std::vector<Row>& rows, double stranger_share) {
-  const Row* best = nullptr;
-  for (const Row& row : rows)
+const FilterRow* best_row(const std::vector<FilterRow>& rows, double stranger_share) {
+  const FilterRow* best = nullptr;
+  for (const FilterRow& row : rows)
     if (row.problem.empty() && (!best || expected_cost(row, stranger_share) < expected_cost(*best, stranger_share)))
       best = &row;
   return best;
 }
 
-std::string next_better(const Row& now, const std::vector<BudgetRows>& above, double stranger_share,
+std::string next_better(const FilterRow& now, const std::vector<BudgetRows>& above, double stranger_share,
                         const std::string& measured_on) {
   const double cost = expected_cost(now, stranger_share);
   double most = 0;
   for (const BudgetRows& at : above) {
     most = std::max(most, at.bits_per_key);
-    const Row* best = best_row(at.rows, stranger_share);
+    const FilterRow* best = best_row(at.rows, stranger_share);
     if (!best) continue;
     const double then = expected_cost(*best, stranger_share);
     const bool other = best->filter != now.filter && then < cost;

@@ -14,18 +14,18 @@ namespace naysay::cli {
 
 struct BudgetRows {
   double bits_per_key = 0;
-  std::vector<Row> rows = {};
+  std::vector<FilterRow> rows = {};
 };
 
 // Budgets over a table of rows: the share of the traffic's cost that is accepted, by filter.
 std::string sweep_text(const std::vector<BudgetRows>& sweep, double stranger_share);
 
 // The best row at a budget, or none if nothing could be built.
-const Row* best_row(const std::vector<Row>& rows, double stranger_share);
+const FilterRow* best_row(const std::vector<FilterRow>& rows, double stranger_share);
 
 // "Another filter is better with more space: from 12.5 bits per key upwards X ..." for the first budget above `now` at which another filter is the best, or
 // at which half of the errors go away. `measured_on` ends the sentence: on what it was measured.
-std::string next_better(const Row& now, const std::vector<BudgetRows>& above, double stranger_share,
+std::string next_better(const FilterRow& now, const std::vector<BudgetRows>& above, double stranger_share,
                         const std::string& measured_on);
 
 // A smaller trial of the same shape, to see at which budgets things change without measuring everything again.

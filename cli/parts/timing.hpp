@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Timing: the one way in which the tool measures time and memory. compare, demo and bench all use it.
 //
 //   everything that is timed runs kRounds times, and the median counts (samples.hpp)

@@ -29,8 +29,8 @@ FilterType type_named(std::string_view name, bool dynamic) {
 const FilterType kBloom = type_named("bloom", true), kSharp = type_named("sharp", false),
                  kSwift = type_named("swift", true);
 
-Row row(const FilterType& t, double fpr, double wfpr, double batch_ns) {
-  Row r;
+FilterRow row(const FilterType& t, double fpr, double wfpr, double batch_ns) {
+  FilterRow r;
   r.filter = &t;
   r.bits_per_key = 10;
   r.score = {.fpr = fpr, .known_fpr = wfpr, .wfpr = wfpr, .false_negatives = 0};
@@ -40,17 +40,18 @@ Row row(const FilterType& t, double fpr, double wfpr, double batch_ns) {
 }
 
 TEST(Advice, NamesTheFilterThatCostsLeastTheBestThatGrowsAndTheQuickest) {
-  const std::vector<Row> rows = {row(kBloom, 0.01, 0.01, 20), row(kSharp, 0.02, 0, 30), row(kSwift, 0.05, 0.005, 4)};
+  const std::vector<FilterRow> rows = {row(kBloom, 0.01, 0.01, 20), row(kSharp, 0.02, 0, 30),
+                                       row(kSwift, 0.05, 0.005, 4)};
   EXPECT_TRUE(
       sample::says(advise(rows, 0.01), {"Use sharp", "10.0", "0 %", "2.00 %", "bloom accepts 1.00 %", "later use swift",
-                                        "0.500 %", "5.00 %", "swift (4.00 ns", "sharp takes 30.0"}));
-  EXPECT_EQ(advise(rows, 1).find("Use bloom: "), 0u) << "if all that is asked are strangers";
+                                        "0.500 %", "5.00 %", "swift (4.00 ns", "sharp needs 30.0"}));
+  EXPECT_EQ(advise(rows, 1).find("Use bloom: "), 0u) << "if all queries are about strangers";
 }
 
 TEST(Advice, WorksWithOneFilterWithNoneAndWithoutStrangers) {
   EXPECT_TRUE(sample::says(advise({row(kSharp, kNone, 0.5, 3)}, 0.01),
                            {"Use sharp", "10.0", "50.0 %", "no other filter", "No filter", "3.00 ns"}));
-  Row failed;
+  FilterRow failed;
   failed.filter = &kSharp;
   failed.problem = "sharp: it does not fit";
   EXPECT_EQ(advise({failed}, 0.01), "");
@@ -58,7 +59,7 @@ TEST(Advice, WorksWithOneFilterWithNoneAndWithoutStrangers) {
 }
 
 TEST(Compare, FailsWhenAFilterDeniesAKey) {
-  std::vector<Row> rows = {row(kBloom, 0.01, 0.01, 20), row(kSharp, 0.02, 0, 30)};
+  std::vector<FilterRow> rows = {row(kBloom, 0.01, 0.01, 20), row(kSharp, 0.02, 0, 30)};
   EXPECT_NO_THROW(refuse_false_negatives(rows));
   rows[1].score.false_negatives = 3;
   try {
@@ -70,14 +71,14 @@ TEST(Compare, FailsWhenAFilterDeniesAKey) {
 }
 
 TEST(Compare, ShowsTheReasonInsteadOfNumbers) {
-  Row failed;
+  FilterRow failed;
   failed.filter = &kSharp;
-  failed.problem = "sharp: 3 bits a key are too few; give at least 4";
-  const std::vector<Row> rows = {row(kBloom, 0.01, kNone, 20), failed};
-  EXPECT_NE(table_text(rows).find("\nsharp   sharp: 3 bits a key are too few; give at least 4\n"), std::string::npos)
+  failed.problem = "sharp: 3 bits per key are too few; give at least 4";
+  const std::vector<FilterRow> rows = {row(kBloom, 0.01, kNone, 20), failed};
+  EXPECT_NE(table_text(rows).find("\nsharp   sharp: 3 bits per key are too few; give at least 4\n"), std::string::npos)
       << table_text(rows);
   EXPECT_EQ(to_json(failed).dump(),
-            R"({"filter":"sharp","problem":"sharp: 3 bits a key are too few; give at least 4"})");
+            R"({"filter":"sharp","problem":"sharp: 3 bits per key are too few; give at least 4"})");
   EXPECT_EQ(to_json(rows[0])["wfpr"], nullptr);
   EXPECT_NE(csv_text(rows).find("\nsharp,,,,,,,,,,\n"), std::string::npos) << csv_text(rows);
 }
@@ -105,6 +106,35 @@ TEST(Choose, TakesOnlyFiltersThatCanDoWhatIsWished) {
         if (negatives && std::any_of(filter_types().begin(), filter_types().end(), exact))
           EXPECT_TRUE(choices[0].filter->claims.exact_on_negatives) << choices[0].filter->name;
       }
+}
+
+TEST(Choose, RanksByThePredictedRateAndLeavesOutWhatCannotHoldTheNegatives) {
+  CostCounts costs;
+  for (int i = 0; i < 100'000; ++i) costs.add(1);
+  const Outlook outlook{.keys = 1e5, .bits_per_key = 10, .stranger_share = 0.01, .costs = costs};
+  const FilterWish wish{.negatives = true};
+  const auto ranked = rank(choose(wish), wish, outlook, false);
+  ASSERT_TRUE(ranked[0].filter->predict) << ranked[0].filter->name;
+  EXPECT_TRUE(sample::says(ranked[0].why, {"0 % of the known negatives", "of strangers", "next best"}));
+  for (const Choice& c : rank(choose(wish), wish, outlook, true))
+    EXPECT_TRUE(!c.filter->claims.uses_negatives || c.filter->claims.streams_negatives) << c.filter->name;
+}
+
+TEST(KeyFile, ThatCannotBeOpenedLeavesTheFilterAsItWas) {
+  std::vector<Digest> keys;
+  for (std::uint64_t i = 0; i < 1000; ++i) keys.push_back(digest(i));
+  std::size_t checked = 0;
+  for (const FilterType& t : filter_types()) {
+    ASSERT_EQ(t.write_key_file == nullptr, t.adapt_with_key_file == nullptr) << t.name;
+    if (!t.adapt_with_key_file) continue;
+    auto f = AnyFilter::build(t.name, {.keys = keys});
+    ASSERT_TRUE(f) << f.error().message;
+    const auto before = f->to_bytes();
+    EXPECT_FALSE(t.adapt_with_key_file("/no/such/folder/keys", *f, keys, {}));
+    EXPECT_EQ(f->to_bytes(), before) << t.name;
+    ++checked;
+  }
+  EXPECT_GT(checked, 0u);
 }
 
 TEST(Heap, CountsWhatIsHeldAndTheMostThatWas) {

@@ -1,4 +1,4 @@
-// What takes seconds: the demo, and the memory of a large build.
+// What needs seconds: the demo, and the memory of a large build.
 #include <sys/resource.h>
 
 #include "naysay/any_filter.hpp"
@@ -28,7 +28,7 @@ TEST_F(ToolSlow, BuildsWithinTwentyBytesAKeyPlusTheFilter) {
   const std::string auto_choice =
       must("naysay generate integers --count 20000000 | naysay build --keys - --bits-per-key 10 -o set.nsy");
   const double peak = largest_child(), filter = static_cast<double>(read("set.nsy").size());
-  EXPECT_LT(peak, 20 * kKeys + filter) << (peak - filter) / kKeys << " bytes a key beside the filter of "
+  EXPECT_LT(peak, 20 * kKeys + filter) << (peak - filter) / kKeys << " bytes per key besides the filter of "
                                        << auto_choice;
 }
 

@@ -83,7 +83,7 @@ TEST_F(Tool, ErasesInsertsAndRefusesReportedNegatives) {
             accepted.size());
   EXPECT_EQ(shell("naysay query new.nsy false_positives --count").out, "0\n");
   EXPECT_EQ(must("naysay query new.nsy more --count"), "500\n");
-  // A guard has an end, and the count says what is refused when all were told.
+  // A guard can be full, and the count says what is refused after all were reported.
   must("naysay generate urls --count 200000 --first 50000 -o many; naysay query new.nsy many > false_positives");
   const Json said = Json::parse(must("naysay update new.nsy --adapt false_positives --json"))["update"];
   EXPECT_GT(said["not refused"].get<int>(), 0);
@@ -229,7 +229,7 @@ TEST_F(Tool, UnderstandsEveryWayToSayABudget) {
   EXPECT_NEAR(bytes("--bytes 16KiB --capacity 20000"), 16'384, 64);
   EXPECT_NEAR(bytes("--bits-per-key 12 --capacity 20000"), 30'000, 64);
   const double at_one_percent = bytes("--fpr 0.01");
-  EXPECT_NEAR(at_one_percent * 8 / 10'000, 9.6, 0.2) << "1.44 log2(1/fpr) bits a key";
+  EXPECT_NEAR(at_one_percent * 8 / 10'000, 9.6, 0.2) << "1.44 log2(1/fpr) bits per key";
 }
 
 TEST_F(Tool, RefusesBudgetsThatMakeNoSense) {
@@ -360,7 +360,7 @@ TEST_F(Tool, SaysWhyAutoChose) {
     const std::string budget = std::string(more).find("--fpr") == std::string::npos ? " --bits-per-key 16" : "";
     const Ran ran = shell("naysay build --keys keys -o set.nsy" + budget + more);
     EXPECT_EQ(ran.exit_code, 0) << ran.err;
-    EXPECT_EQ(ran.err.find("naysay: auto takes "), 0u) << ran.err;
+    EXPECT_EQ(ran.err.find("naysay: auto uses "), 0u) << ran.err;
     must("naysay verify set.nsy --keys keys");
   }
   const Json j = Json::parse(
@@ -563,7 +563,7 @@ TEST_F(Tool, ComparesAtSeveralBudgetsAndSaysWhereTheNextBetterOneBegins) {
   must(
       "naysay generate urls --count 2000 -o keys && naysay generate urls --first 2000 --count 4000 --zipf 1 -o "
       "negatives");
-  // A quotient filter needs 4.5 bits a key; from there on it errs less than a counting Bloom filter.
+  // A quotient filter needs 4.5 bits per key; from there on it makes fewer errors than a counting Bloom filter.
   const std::string compare = "naysay compare --keys keys --negatives negatives --filters counting-bloom,quotient ";
   const std::string text = must(compare + "--bits-per-key 4 --sweep 4,8,16 --json j");
   EXPECT_TRUE(sample::says(text, {"more space: from 8.00", "quotient ("}));

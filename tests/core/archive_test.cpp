@@ -165,5 +165,21 @@ TEST(Archive, SaysWhatIsWrongWithAParameterAndWhatWouldBeRight) {
   }
 }
 
+TEST(Rounded, HasAtMostFourDigits) {
+  EXPECT_EQ(rounded_text(4.2105263157894735), "4.211");
+  EXPECT_EQ(rounded_text(10), "10");
+  EXPECT_EQ(rounded_text(0.00012344), "0.0001234");
+  EXPECT_EQ(rounded_text(1435527.3), "1435527");
+}
+
+TEST(Rounded, NeverRoundsANeedDown) {
+  for (const double need : {4.2101, 4.2105263157894735, 0.98765432, 12.341, 9999.2}) {
+    EXPECT_GE(std::stod(rounded_up_text(need)), need);
+    EXPECT_LE(std::stod(rounded_up_text(need)), need * 1.001);
+  }
+  EXPECT_EQ(rounded_up_text(4.5), "4.5");
+  EXPECT_EQ(rounded_up_text(4.2101), "4.211");
+}
+
 }  // namespace
 }  // namespace naysay

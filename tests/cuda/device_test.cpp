@@ -1,7 +1,8 @@
 // The CUDA builder on a real device, where there is one.
 #include <gtest/gtest.h>
 
-#include "naysay/cuda/variable_hash.hpp"
+#include "naysay/cuda/build_any.hpp"
+#include "naysay/cuda/variable_hash_builder.hpp"
 #include "sample.hpp"
 
 namespace naysay {
@@ -24,6 +25,20 @@ TEST(CudaDevice, GivesTheBytesOfTheCpu) {
       EXPECT_EQ(bytes_of(*f), bytes_of(*VariableHash::build({.keys = keys}, p, {.seed = 3})))
           << n << " keys, effort " << to_text(effort);
     }
+}
+
+TEST(CudaDevice, BuildsAnyFilterToTheBytesOfTheCpu) {
+  if (cuda::devices() == 0) GTEST_SKIP() << "there is no CUDA device";
+  const auto keys = numbers(0, 3000);
+  const Param params[] = {{"bits_per_key", "10"}};
+  for (const char* name : {"variable-hash", "bloom"}) {
+    Report report;
+    const auto f = cuda::build(name, {.keys = keys}, params, {.seed = 3, .report = &report}, KeyKind::integer);
+    ASSERT_TRUE(f) << f.error().message;
+    const bool on_gpu = !report.lines.empty() && report.lines[0].name == "built on the gpu";
+    EXPECT_EQ(on_gpu, std::string_view(name) == "variable-hash");
+    EXPECT_EQ(f->to_bytes(), AnyFilter::build(name, {.keys = keys}, params, {.seed = 3}, KeyKind::integer)->to_bytes());
+  }
 }
 
 TEST(CudaDevice, SeesRepeatedKeys) {

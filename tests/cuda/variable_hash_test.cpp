@@ -1,10 +1,9 @@
 // The CUDA builder: its host logic and its kernels, with an emulated device. device_test.cpp asks a real one.
-#include "naysay/cuda/variable_hash.hpp"
-
 #include <gtest/gtest.h>
 
 #include "emulator.hpp"
 #include "kernels.hpp"
+#include "naysay/cuda/variable_hash_builder.hpp"
 #include "sample.hpp"
 
 namespace naysay {

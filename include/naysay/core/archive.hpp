@@ -256,17 +256,19 @@ std::string to_text(T value) {
   }
 }
 
-// A number for a message: at most four significant digits.
+// A number for a message: at most four significant digits, and no digit of a whole number lost.
 inline std::string rounded_text(double value) {
   char buffer[64];
-  return std::string(buffer, std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::general, 4).ptr);
+  const auto end = std::abs(value) < 1e4 || std::abs(value) > 1e15
+                       ? std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::general, 4)
+                       : std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed, 0);
+  return std::string(buffer, end.ptr);
 }
-// The same, rounded up: for the least value that would do. Requires value > 0.
+// The same, rounded up: for the least value that would do.
 inline std::string rounded_up_text(double value) {
-  const std::string nearest = rounded_text(value);
-  double read = value;
-  std::from_chars(nearest.data(), nearest.data() + nearest.size(), read);
-  return read >= value ? nearest : rounded_text(read + std::pow(10, std::floor(std::log10(value)) - 3));
+  if (!(value > 0) || value >= 1e4) return rounded_text(value);
+  const double unit = std::pow(10.0, std::floor(std::log10(value)) - 3);
+  return rounded_text(std::ceil(value / unit - 1e-6) * unit);
 }
 
 // False, and value unchanged, if text is no value of this type. `what_is_right` then says what it should have been.

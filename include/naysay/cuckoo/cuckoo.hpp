@@ -67,14 +67,14 @@ class Cuckoo {
     Cuckoo f;
     f.b_ = cuckoo::width(p.bits_per_key);
     if (f.b_ == 0)
-      return Error{Errc::out_of_budget, "cuckoo: bits_per_key is " + to_text(p.bits_per_key) +
+      return Error{Errc::out_of_budget, "cuckoo: bits_per_key is " + rounded_text(p.bits_per_key) +
                                             "; 4-bit fingerprints, the shortest, need " +
-                                            to_text(cuckoo::kNarrowest / cuckoo::kLoad)};
+                                            rounded_up_text(cuckoo::kNarrowest / cuckoo::kLoad)};
     // What the width leaves of the budget becomes free slots: a lower rate and quicker inserts.
     const double needed = static_cast<double>(o.room(w)) / cuckoo::kLoad + kSpareSlots;
     const double slots = std::max(needed, static_cast<double>(budget_bits(p.bits_per_key, o.room(w))) / f.b_);
     if (slots > static_cast<double>(kMaxBuckets) * kSlots - 2 * kSlots)
-      return Error{Errc::invalid_argument, "cuckoo: " + to_text(o.room(w)) + " keys at " + to_text(p.bits_per_key) +
+      return Error{Errc::invalid_argument, "cuckoo: " + to_text(o.room(w)) + " keys at " + rounded_text(p.bits_per_key) +
                                                " bits each need " + to_text(slots) +
                                                " slots; at most 2^34 can be told apart"};
     f.buckets_ = 2 * divide_up(static_cast<std::uint64_t>(std::ceil(slots)), 2 * kSlots);

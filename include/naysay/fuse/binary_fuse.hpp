@@ -136,9 +136,9 @@ class BinaryFuse {
     });
     const unsigned width = plan.widest(p.bits_per_key, n, kClaims.fixed_bits - 64);  // arity and segment
     if (width == 0)
-      return Error{Errc::out_of_budget, "binary-fuse: " + to_text(p.bits_per_key) +
+      return Error{Errc::out_of_budget, "binary-fuse: " + rounded_text(p.bits_per_key) +
                                             " bits a key hold no fingerprints of " + std::to_string(n) +
-                                            " keys; it needs " + to_text(s.price) + " for each bit of a fingerprint"};
+                                            " keys; it needs " + rounded_up_text(s.price) + " for each bit of a fingerprint"};
     auto cells = PeeledCells::build("binary-fuse", w, o, std::move(plan), width, geometry);
     if (!cells) return std::move(cells).error();
     f.cells_ = std::move(*cells);

@@ -51,8 +51,8 @@ class Xor {
     });
     const unsigned width = plan.widest(p.bits_per_key, n, kClaims.fixed_bits);
     if (width == 0)
-      return Error{Errc::out_of_budget, "xor: " + to_text(p.bits_per_key) + " bits a key hold no fingerprints of " +
-                                            std::to_string(n) + " keys; it needs " + to_text(kPrice) +
+      return Error{Errc::out_of_budget, "xor: " + rounded_text(p.bits_per_key) + " bits a key hold no fingerprints of " +
+                                            std::to_string(n) + " keys; it needs " + rounded_up_text(kPrice) +
                                             " for each bit of a fingerprint"};
     auto cells = PeeledCells::build("xor", w, o, std::move(plan), width, Thirds{});
     if (!cells) return std::move(cells).error();

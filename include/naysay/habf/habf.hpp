@@ -98,10 +98,10 @@ class HashAdaptiveBloom {
     HashAdaptiveBloom f;
     const TpjoOutcome outcome = f.fill(w, p, o);
     if (const double fpr = p.max_stranger_fpr < 1 ? f.expected_fpr() : 0; fpr > p.max_stranger_fpr)
-      return Error{Errc::out_of_budget, std::string(Kind::kName) + ": " + to_text(fpr * 100) +
-                                            " % of strangers would pass at " + to_text(p.bits_per_key) +
+      return Error{Errc::out_of_budget, std::string(Kind::kName) + ": " + rounded_text(fpr * 100) +
+                                            " % of strangers would pass at " + rounded_text(p.bits_per_key) +
                                             " bits per key; max_stranger_fpr allows " +
-                                            to_text(p.max_stranger_fpr * 100) + " %, " +
+                                            rounded_text(p.max_stranger_fpr * 100) + " %, " +
                                             (p.choose ? "so give more bits" : "so give more bits or choose=true")};
     if (o.report) f.report(w, p, o, outcome);
     return f;

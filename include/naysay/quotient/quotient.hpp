@@ -69,9 +69,9 @@ class Quotient {
     Quotient f;
     f.width_ = quotient::width(p.bits_per_key, kMinWidth, kMaxWidth);
     if (f.width_ == 0)
-      return Error{Errc::out_of_budget, "quotient: bits_per_key is " + to_text(p.bits_per_key) + "; remainders of " +
+      return Error{Errc::out_of_budget, "quotient: bits_per_key is " + rounded_text(p.bits_per_key) + "; remainders of " +
                                             to_text(kMinWidth) + " bits need " +
-                                            to_text((kMinWidth + quotient::kExtra) / quotient::kLoad)};
+                                            rounded_up_text((kMinWidth + quotient::kExtra) / quotient::kLoad)};
     const double slots = p.bits_per_key * static_cast<double>(room) / (f.width_ + quotient::kExtra);
     const auto needed = static_cast<std::uint64_t>(std::ceil(static_cast<double>(room) / quotient::kLoad));
     f.shape(std::max(static_cast<std::uint64_t>(slots), needed + 1));

@@ -1,6 +1,7 @@
-#include "naysay/cuda/build.hpp"
+// SPDX-License-Identifier: Apache-2.0
+#include "naysay/cuda/build_any.hpp"
 
-#include "naysay/cuda/variable_hash.hpp"
+#include "naysay/cuda/variable_hash_builder.hpp"
 
 namespace naysay::cuda {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builds any registered filter, on a GPU if there is one and it can build that filter, and else on the CPU.
 //
 //   auto f = naysay::cuda::build("variable-hash", {.keys = digests}, {{{"bits_per_key", "10"}}});

@@ -1,4 +1,4 @@
-#include "naysay/cuda/variable_hash.hpp"
+#include "naysay/cuda/variable_hash_builder.hpp"
 
 namespace naysay::cuda {
 
