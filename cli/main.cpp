@@ -19,12 +19,11 @@ int complain(const std::string& message) {
 int main(int argc, char** argv) {
   namespace cli = naysay::cli;
   cli::CommandLine line(
-      "naysay: filters that say \"no\" with certainty or \"maybe\", and can be given the \"maybe\"s that would be "
-      "costly.",
+      "naysay: filters that say \"no\" with certainty or \"maybe\", and can learn which \"maybe\" would be costly.",
       "naysay " NAYSAY_VERSION,
       "A filter is built from keys, one per line (gzip and zstd files too; - is the standard input), and if you have\n"
-      "them from known negatives with costs, key<TAB>cost per line. See naysay COMMAND --help; begin with: naysay "
-      "demo");
+      "them from known negatives with costs, one key<TAB>cost per line. See naysay COMMAND --help.\n"
+      "Begin with: naysay demo");
   if (argc == 1) return complain("no command is given; see naysay --help, or begin with naysay demo");
   int exit_code = 0;
   cli::add_build(line, exit_code);

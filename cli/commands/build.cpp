@@ -226,7 +226,7 @@ void add_build(CommandLine& line, int&) {
   auto o = std::make_shared<Options>();
   Command c = line.command("build", "build a filter from keys and write it to a file");
   c.option("--keys", o->keys, "the keys, one per line; - is the standard input").required().type_name("FILE");
-  c.option("--negatives", o->negatives, "known negatives, key<TAB>cost per line; a missing cost is 1")
+  c.option("--negatives", o->negatives, "known negatives, one key<TAB>cost per line; a missing cost is 1")
       .type_name("FILE");
   c.option("--filter", o->filter, "the filter's name (see naysay filters), or auto").shows_default().type_name("NAME");
   o->budget.add_options(c, Budget::Rates::allowed);

@@ -251,7 +251,7 @@ void add_compare(CommandLine& line, int&) {
   auto o = std::make_shared<Options>();
   Command c = line.command("compare", "build every filter at one budget and say which to use");
   c.option("--keys", o->keys, "the keys, one per line; - is the standard input").required().type_name("FILE");
-  c.option("--negatives", o->negatives, "known negatives, key<TAB>cost per line; a missing cost is 1")
+  c.option("--negatives", o->negatives, "known negatives, one key<TAB>cost per line; a missing cost is 1")
       .required()
       .type_name("FILE");
   c.option("--strangers", o->strangers,

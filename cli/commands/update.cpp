@@ -133,7 +133,7 @@ void add_update(CommandLine& line, int&) {
       .type_name("FILE");
   c.option("--insert", o->insert, "keys to insert, one per line; without room for all of them nothing is written")
       .type_name("FILE");
-  c.option("--adapt", o->adapt, "negatives that were accepted, key<TAB>cost per line; a missing cost is 1")
+  c.option("--adapt", o->adapt, "negatives that were accepted, one key<TAB>cost per line; a missing cost is 1")
       .type_name("FILE");
   c.option("--warm", o->warm, "the keys that the filter was built from, for filters that warm").type_name("FILE");
   c.option("--slots", o->slots, "the file that naysay build --slots wrote, for filters that need it for --adapt")

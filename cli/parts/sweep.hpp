@@ -1,8 +1,11 @@
 // Sweep: the same filters at several budgets, and what changes on the way.
 //
-//   bits per key   bloom    ribbon   taught-ribbon        the least is the best at that budget; where another filter becomes it,
-//   4            14.6 %   6.6 %    6.4 %                or the same filter errs half as often, the advice says so
-//   8            2.1 %    0.4 %    0 %
+//   bits per key   bloom    ribbon   taught-ribbon
+//   4              14.6 %   6.6 %    6.4 %
+//   8              2.1 %    0.4 %    0 %
+//
+// The lowest of a line is the best at that budget. The advice says from which budget another filter is the best, or the
+// same filter makes half of the errors.
 #pragma once
 
 #include <string>
