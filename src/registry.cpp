@@ -9,6 +9,7 @@
 #include "naysay/stacked/stacked.hpp"
 #include "naysay/ribbon/taught_ribbon.hpp"
 #include "naysay/variable_hash/adaptive_variable_hash.hpp"
+#include "naysay/variable_hash/variable_hash.hpp"
 #include "naysay/bloom/weighted_bloom.hpp"
 #include "naysay/bloom/weighted_counting_bloom.hpp"
 #include "naysay/fuse/binary_fuse.hpp"

@@ -18,4 +18,5 @@
 #include "naysay/seesaw/seesaw.hpp"
 #include "naysay/stacked/adaptive_stacked.hpp"
 #include "naysay/stacked/stacked.hpp"
+#include "naysay/variable_hash/adaptive_variable_hash.hpp"
 #include "naysay/variable_hash/variable_hash.hpp"
