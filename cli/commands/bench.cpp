@@ -12,8 +12,8 @@
 #include "experiments/figures.hpp"
 #include "experiments/kinds/kinds.hpp"
 #include "experiments/results.hpp"
-#include "parts/budget.hpp"
 #include "parts/failure.hpp"
+#include "parts/filter_names.hpp"
 #include "parts/progress.hpp"
 #include "parts/table.hpp"
 

@@ -15,6 +15,7 @@
 #include "parts/choose.hpp"
 #include "parts/describe.hpp"
 #include "parts/failure.hpp"
+#include "parts/filter_names.hpp"
 #include "parts/hashing.hpp"
 #include "parts/inputs.hpp"
 #include "parts/progress.hpp"
@@ -55,8 +56,8 @@ struct Built {
 };
 
 // Builds the first choice that fits into the budget.
-Built build(const Options& o, const std::vector<Choice>& choices, const Workload& workload, BuildOptions options) {
-  const std::vector<Param> given = parse_params(o.params);
+Built build(const Options& o, const std::vector<Choice>& choices, std::span<const Param> given,
+            const Workload& workload, BuildOptions options) {
   std::string passed_over;
   for (std::size_t i = 0;; ++i) {
     const FilterType& type = *choices[i].filter;
@@ -81,7 +82,7 @@ struct KnownNegatives {
 
 // What a build needs at its peak: 16 bytes per key, and 4 more while shards are gathered; 20 bytes per negative, and
 // 26 more while it is placed.
-constexpr double kKeyBytes = 20, kNegativeBytes = 46;
+constexpr double kPeakKeyBytes = 20, kPeakNegativeBytes = 46;
 
 double memory_limit(const Options& o) {
   if (!o.memory.empty()) return static_cast<double>(need(parse_bytes(o.memory, "--memory")));
@@ -105,7 +106,7 @@ KnownNegatives read_known(const Options& o, const KeyFile& file, std::uint64_t k
   };
   const bool used = any([](const Claims& c) { return c.uses_negatives; });
   const bool streams = any([](const Claims& c) { return c.streams_negatives; });
-  const double limit = memory_limit(o), left = limit - kKeyBytes * static_cast<double>(keys);
+  const double limit = memory_limit(o), left = limit - kPeakKeyBytes * static_cast<double>(keys);
   const auto move_to_file = [&]() -> Result<Ok> {
     if (!streams)
       return Error{
@@ -125,7 +126,7 @@ KnownNegatives read_known(const Options& o, const KeyFile& file, std::uint64_t k
     ++known.count;
     if (!used) return Ok{};
     known.costs.add(cost);
-    if (!known.spill && kNegativeBytes * static_cast<double>(known.count) > left) NAYSAY_CHECK(move_to_file());
+    if (!known.spill && kPeakNegativeBytes * static_cast<double>(known.count) > left) NAYSAY_CHECK(move_to_file());
     if (known.spill) return known.spill->push(d, cost);
     if (known.held.digests.push(d) && known.held.costs.push(cost)) return Ok{};
     return Error{Errc::no_memory,
@@ -180,7 +181,7 @@ void run(const Options& o) {
   workload.stranger_share = o.stranger_share;
   const unsigned threads = o.threads > 0 ? o.threads : std::max(1u, std::thread::hardware_concurrency());
   Built built =
-      build(o, choices, workload,
+      build(o, choices, params, workload,
             {.capacity = o.capacity, .seed = o.seed, .threads = threads, .hasher = hasher, .progress = bar.callback()});
   const std::uint64_t negative_count = known.count;
   if (!o.slots.empty()) need(built.filter.type().write_key_file(o.slots, built.filter, keys));

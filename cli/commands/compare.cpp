@@ -10,6 +10,7 @@
 #include "naysay/version.hpp"
 #include "parts/budget.hpp"
 #include "parts/failure.hpp"
+#include "parts/filter_names.hpp"
 #include "parts/inputs.hpp"
 #include "parts/measure.hpp"
 #include "parts/output.hpp"

@@ -107,15 +107,15 @@ std::string markdown_of(const Json& data) {
         for (const Json& p : panel["published"]) {
           const std::string where =
               panel["chart"] == "bars"
-                  ? (p.contains("metric") && panel["curves"].size() > 1 ? " " + text(p["metric"]) : "")
-              : p["x"].is_number() ? " at " + x_text(p["x"].get<double>())
+                  ? (p.contains("metric") && panel["curves"].size() > 1 ? fmt::format(" {}", text(p["metric"])) : "")
+              : p["x"].is_number() ? fmt::format(" at {}", x_text(p["x"].get<double>()))
                                    : "";
           list += fmt::format("{}{}{} {}", list.empty() ? "" : "; ", text(p["curve"]), where, text(p["text"]));
         }
         out += list + ".\n";
       }
-      if (!panel["finding"].get<std::string>().empty()) out += "\n" + text(panel["finding"]) + "\n";
-      out += "\n" + text(panel["advice"]) + "\n";
+      if (!panel["finding"].get<std::string>().empty()) out += fmt::format("\n{}\n", text(panel["finding"]));
+      out += fmt::format("\n{}\n", text(panel["advice"]));
       if (!panel["deviations"].empty()) out += "\nMore than 20 % from what was published:\n\n";
       for (const Json& d : panel["deviations"]) {
         out += fmt::format("- {}\n", d["why"] == "" ? "**Unexplained.**" : text(d["why"]));

@@ -91,21 +91,4 @@ Result<std::vector<Param>> Budget::params(const FilterType& filter, std::uint64_
   return std::vector<Param>{{"bits_per_key", to_text(bits_per_key(room))}};
 }
 
-const FilterType& need_filter(const std::string& name) {
-  if (const FilterType* type = find_filter(name)) return *type;
-  throw Failure{
-      fmt::format("no filter '{}'; there are {}", name, names_of_filters([](const FilterType&) { return true; }))};
-}
-
-std::vector<const FilterType*> need_filters(const std::vector<std::string>& names) {
-  std::vector<const FilterType*> filters;
-  for (const std::string& name : names) {
-    if (name == "all")
-      for (const FilterType& t : filter_types()) filters.push_back(&t);
-    else
-      filters.push_back(&need_filter(name));
-  }
-  return filters;
-}
-
 }  // namespace naysay::cli

@@ -37,9 +37,4 @@ class Budget {
   Rates rates_ = Rates::refused;
 };
 
-// Throws a Failure if no filter has this name.
-const FilterType& need_filter(const std::string& name);
-// Likewise for a list; "all" stands for all of them.
-std::vector<const FilterType*> need_filters(const std::vector<std::string>& names);
-
 }  // namespace naysay::cli
