@@ -12,7 +12,7 @@ using sample::numbers;
 
 TEST(CostList, GivesAListedNegativeItsNumber) {
   const auto listed = numbers(0, 1000), strangers = numbers(1'000'000, 100'000);
-  CostList list(listed.size());
+  bloom::CostList list(listed.size());
   std::vector<Digest> in;
   for (std::size_t i = 0; i < listed.size(); ++i)
     if (list.add(listed[i], static_cast<std::uint32_t>(1 + i % 15))) in.push_back(listed[i]);
@@ -23,16 +23,16 @@ TEST(CostList, GivesAListedNegativeItsNumber) {
   for (const Digest& d : in) ASSERT_NE(list.more(d), 0u);
   for (const Digest& d : strangers) met += list.more(d) != 0;
   EXPECT_LE(met, 150u) << "1 in 1400 is taken for a listed one";
-  EXPECT_EQ(CostList().more(digest(1)), 0u);
-  EXPECT_FALSE(CostList().add(digest(1), 3));
+  EXPECT_EQ(bloom::CostList().more(digest(1)), 0u);
+  EXPECT_FALSE(bloom::CostList().add(digest(1), 3));
 }
 
 TEST(CostList, AsksMoreOfWhatCostsMore) {
-  EXPECT_EQ(CostList::more_for(1, 1), 0u);
-  EXPECT_EQ(CostList::more_for(8, 1), 3u);
-  EXPECT_EQ(CostList::more_for(1e9, 1), 15u);
-  EXPECT_EQ(CostList::more_for(1, 0), 15u);
-  EXPECT_EQ(CostList::more_for(0, 0), 0u);
+  EXPECT_EQ(bloom::CostList::more_for(1, 1), 0u);
+  EXPECT_EQ(bloom::CostList::more_for(8, 1), 3u);
+  EXPECT_EQ(bloom::CostList::more_for(1e9, 1), 15u);
+  EXPECT_EQ(bloom::CostList::more_for(1, 0), 15u);
+  EXPECT_EQ(bloom::CostList::more_for(0, 0), 0u);
 }
 
 TEST(WeightedCountingBloom, ErrsLessOnWhatCostsMore) {

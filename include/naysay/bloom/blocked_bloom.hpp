@@ -1,6 +1,9 @@
-// BlockedBloom: a Bloom filter whose k bits for a key all lie in one cache line, tested with a few vector operations.
+// BlockedBloom: a Bloom filter in which the k bits of a key lie in one cache line. A few vector operations test them.
 //
-//   lo --> one of m blocks of 512 bits         hi --> a bit in each of its parts
+// The array is divided into blocks of one cache line, and each block into k parts. A key has one bit in each part of
+// one block.
+//
+//   lo --> the block: one of m blocks of 512 bits         hi --> a bit in each of its parts
 //
 //   block   | word 0 | word 1 | word 2 | word 3 | word 4 | word 5 | word 6 | word 7 |
 //   k = 8       1        1        1        1        1        1        1        1       a bit of each 64
@@ -12,14 +15,14 @@
 //   k         k_: 4, 8 or 16, by default the best for bits_per_key
 //   -         a part: 512 / k bits, in which a key has exactly one bit ("split block")
 //
-// The bits are taken from the digest as they are (k = 8: six each from hi), nothing is multiplied; k = 16 needs 80 bits
-// and takes the last 20 from the low end of lo, whose high end chose the block. So the rate does not grow with n.
+// The positions are bits of the digest, without a multiplication (k = 8: six bits of hi for each part). k = 16 needs 80
+// bits: the last 20 are the low end of lo, whose high end selects the block. So the rate does not grow with n.
 //
 // Promises   never denies a key it was built from or given by insert.
-// Does not   erase; refuse to grow full. Blocks are unevenly full, which takes 5 % more bits than Bloom for a rate of 1
-// %,
-//            9 % for 0.1 % and 20 % for 0.01 % (bloom::split_block_bits_per_key).
-// Cost       one cache line for build and query. Batches overlap the misses.
+// Does not   erase keys. It never refuses an insert, but every insert raises the false-positive rate.
+// Cost       Insert and query read one cache line; batches overlap the misses. Blocks fill unevenly, so the filter
+//            needs more bits than Bloom: 5 % more for a rate of 1 %, 9 % for 0.1 %, 20 % for 0.01 %
+//            (bloom::split_block_bits_per_key against bloom::bits_per_key).
 // Source     F. Putze, P. Sanders, J. Singler: Cache-, Hash- and Space-Efficient Bloom Filters, 2007, section 3; the
 //            split into parts as in Broder and Mitzenmacher: Network Applications of Bloom Filters, 2004, section 2.1.
 #pragma once
@@ -48,7 +51,7 @@ class BlockedBloom {
   };
 
   static constexpr Claims kClaims = {
-      .about = "the quickest: one cache line a query, dynamic, somewhat larger than a Bloom filter",
+      .about = "the fastest: one cache line per query, dynamic, somewhat larger than a Bloom filter",
   };
 
   static double bits_per_key(double fpr) { return bloom::split_block_bits_per_key(fpr, kBlockBits); }
@@ -94,14 +97,14 @@ class BlockedBloom {
   // The batch loop of core/filter.hpp would call test() for each key; here the whole loop is compiled for the machine.
   void may_contain(std::span<const Digest> keys, std::uint8_t* out) const noexcept {
 #if NAYSAY_X86
-    if (simd() == Simd::avx512) return ask_avx512(keys, out);
-    if (simd() == Simd::avx2) return ask_avx2(keys, out);
+    if (simd() == Simd::avx512) return query_avx512(keys, out);
+    if (simd() == Simd::avx2) return query_avx2(keys, out);
 #endif
     for_each_block(keys, [&](std::size_t i, const std::uint64_t* block) { out[i] = test_scalar(block, keys[i]); });
   }
 
-  // Exact for the bits that are set: the parts of a block are hit independently, so a block accepts with the product
-  // of their fills, and a stranger meets each block equally often.
+  // Exact for the bits that are set: a stranger's bits in the parts of a block are independent, so a block accepts with
+  // the product of the parts' shares of set bits, and every block is equally likely.
   double expected_fpr() const noexcept {
     double sum = 0;
     for (std::uint64_t at = 0; at < words_.size(); at += kWords) {
@@ -146,7 +149,7 @@ class BlockedBloom {
   // Where the bits of word i come from: x = source >> (i * step), and then
   //   k = 8    bit x mod 64
   //   k = 4    bit x mod 128 of the pair of words, x the same for both
-  //   k = 16   bit x mod 32, and bit 32 + (x / 32) mod 32; words 6 and 7 take x from lo
+  //   k = 16   bit x mod 32, and bit 32 + (x / 32) mod 32; words 6 and 7 get x from lo
   static std::uint64_t mask_of(Digest d, unsigned i, std::uint32_t k) noexcept {
     if (k == 8) return std::uint64_t{1} << ((d.hi >> (6 * i)) & 63);
     if (k == 4) {
@@ -162,7 +165,7 @@ class BlockedBloom {
     return missing == 0;
   }
 
-  // Calls body(i, block of keys[i]) with the block on its way to the cache since kAhead keys.
+  // Calls body(i, block of keys[i]). The block was prefetched kAhead keys earlier.
   template <class Body>
   [[gnu::always_inline]] void for_each_block(std::span<const Digest> keys, Body body) const noexcept {
     const std::size_t n = keys.size(), warm = n - std::min(n, kAhead);
@@ -186,7 +189,7 @@ class BlockedBloom {
   }
 
 #if NAYSAY_X86
-  // What the vector twins need for k = 4 and 8: x = (hi >> shift) & mask ^ flip; a shift by 64 or more leaves no bit.
+  // For the vector variants with k = 4 and 8: x = (hi >> shift) & mask ^ flip; a shift by 64 or more leaves no bit.
   struct Lanes {
     alignas(64) std::uint64_t shift[kWords], flip[kWords];
     std::uint64_t mask;
@@ -198,7 +201,7 @@ class BlockedBloom {
   // maskz with all lanes on: GCC 12 warns of an uninitialised register inside the plain forms (its bug 105593).
   NAYSAY_TARGET(NAYSAY_AVX512) static __m512i mask_avx512(Digest d, std::uint32_t k) noexcept {
     const __m512i one = _mm512_set1_epi64(1), hi = _mm512_set1_epi64(static_cast<long long>(d.hi));
-    if (k == 8)  // a rotation takes its count modulo 64 by itself
+    if (k == 8)  // a rotation reduces its count modulo 64 itself
       return _mm512_maskz_rolv_epi64(0xff, one, _mm512_maskz_srlv_epi64(0xff, hi, _mm512_load_si512(kLanes[0].shift)));
     if (k == 4) {
       const __m512i x = _mm512_and_si512(_mm512_maskz_srlv_epi64(0xff, hi, _mm512_load_si512(kLanes[1].shift)),
@@ -216,7 +219,7 @@ class BlockedBloom {
     if (k_ == 8) return _mm512_testn_epi64_mask(mask, _mm512_loadu_si512(block)) == 0;  // a bit in every word
     return _mm512_cmpneq_epi64_mask(_mm512_and_si512(mask, _mm512_loadu_si512(block)), mask) == 0;
   }
-  NAYSAY_TARGET(NAYSAY_AVX512) void ask_avx512(std::span<const Digest> keys, std::uint8_t* out) const noexcept {
+  NAYSAY_TARGET(NAYSAY_AVX512) void query_avx512(std::span<const Digest> keys, std::uint8_t* out) const noexcept {
     for_each_block(keys, [&](std::size_t i, const std::uint64_t* block)
                              NAYSAY_TARGET(NAYSAY_AVX512) { out[i] = test_avx512(block, keys[i]); });
   }
@@ -250,7 +253,7 @@ class BlockedBloom {
     return _mm256_testc_si256(_mm256_loadu_si256(halves), mask_avx2(d, 0, k_)) &
            _mm256_testc_si256(_mm256_loadu_si256(halves + 1), mask_avx2(d, 1, k_));
   }
-  NAYSAY_TARGET(NAYSAY_AVX2) void ask_avx2(std::span<const Digest> keys, std::uint8_t* out) const noexcept {
+  NAYSAY_TARGET(NAYSAY_AVX2) void query_avx2(std::span<const Digest> keys, std::uint8_t* out) const noexcept {
     for_each_block(keys, [&](std::size_t i, const std::uint64_t* block)
                              NAYSAY_TARGET(NAYSAY_AVX2) { out[i] = test_avx2(block, keys[i]); });
   }

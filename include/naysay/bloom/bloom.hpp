@@ -1,4 +1,4 @@
-// Bloom: the filter that all others are measured by. k bits of one large array are set for every key.
+// Bloom: the classic Bloom filter, the baseline for all others. Every key sets k bits of one large array.
 //
 //   key --> h0 h1 h2         bit   0 1 0 0 1 0 0 0 1 0 ...     "maybe" if all k are set,
 //            |  |  +-------------------------------^           "no" as soon as one is not
@@ -11,9 +11,9 @@
 //   h_i       the i-th value of HashWalk: its high bits choose the word, its low six the bit
 //
 // Promises   never denies a key it was built from or given by insert.
-// Does not   erase; refuse to grow full: every insert raises the rate.
-// Cost       build and query touch k cache lines at random. Bits are looked at in groups of kGroup: half of all bits
-//            are set, so a branch for each of them is a coin toss that the processor loses once per stranger.
+// Does not   erase keys. It never refuses an insert, but every insert raises the false-positive rate.
+// Cost       Build and query touch k cache lines at random. A query tests the first kGroup bits together: half of all
+//            bits are set, so a branch per bit would be a coin toss that the processor loses once per stranger.
 // Source     B. Bloom, 1970; hashing: Kirsch and Mitzenmacher, 2006, and the third term of core/hash.hpp.
 #pragma once
 
@@ -89,7 +89,7 @@ class Bloom {
     return true;
   }
 
-  // From the bits that are set, so that duplicates and later inserts are counted as they are.
+  // Computed from the bits that are set, so duplicates and later inserts are taken into account.
   double expected_fpr() const noexcept {
     std::uint64_t ones = 0;
     for (std::uint64_t word : words_) ones += static_cast<std::uint64_t>(std::popcount(word));
@@ -110,13 +110,13 @@ class Bloom {
 
  private:
   static constexpr std::uint32_t kMaxK = 64;
-  static constexpr std::uint32_t kGroup = 3;  // of 1 to 3: the quickest on strangers in cache, as quick as 1 outside
+  static constexpr std::uint32_t kGroup = 3;  // of 1 to 3, the fastest on strangers in cache, and as fast as 1 outside
 
   // One body, compiled twice: a variable shift is three operations on a plain x86-64 and one with BMI2.
   [[gnu::always_inline]] void fill(const Workload& w, const BuildOptions& o) {
     std::uint64_t* words = words_.mutable_data();
     const std::uint64_t n = words_.size();
-    Scatter set(64 * n, 1, [words](std::uint64_t bit) { set_bit(words, bit); });
+    bloom::Scatter set(64 * n, 1, [words](std::uint64_t bit) { set_bit(words, bit); });
     for (std::size_t i = 0; i < w.keys.size(); ++i) {
       if (i % kTellEvery == 0) o.tell("bloom: setting bits", i, w.keys.size());
       if (!set.pays()) {

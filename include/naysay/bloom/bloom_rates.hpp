@@ -1,4 +1,9 @@
-// Bloom rates: the formulas behind the Bloom filters. Numbers in, numbers out.
+// Bloom rates: the formulas of the Bloom filters. Numbers in, numbers out.
+//
+//   n keys, m bits, k bits per key       fpr = (1 - e^(-k n / m))^k, least at k = ln 2 * m / n
+//   blocks of B bits in k parts          the mean of ((1 - (1 - k / B)^j))^k over j, a Poisson number of mean B n / m
+//
+// Source     B. Bloom, 1970; F. Putze, P. Sanders, J. Singler, 2007, section 3 (blocks).
 #pragma once
 
 #include <algorithm>
@@ -7,7 +12,7 @@
 
 namespace naysay::bloom {
 
-// Bloom: n keys, m bits, k functions: the chance that k bits are all set.
+// The false-positive rate of a Bloom filter: the chance that k bits are all set.
 inline double fpr(double bits_per_key, unsigned k) noexcept {
   return bits_per_key <= 0 ? 1.0 : std::pow(-std::expm1(-static_cast<double>(k) / bits_per_key), k);
 }
@@ -20,8 +25,8 @@ inline unsigned best_k(double bits_per_key) noexcept {
 
 // The fewest bits per key at which fpr() with its best k is at most fpr. Requires 0 < fpr < 1.
 inline double bits_per_key(double fpr) noexcept {
-  // For a given k the formula is solved exactly, but for rounding: a little more than that is surely enough. The best k
-  // is within one of log2(1 / fpr).
+  // For a given k the formula has an exact solution; the factor at the end covers rounding. The best k is within one of
+  // log2(1 / fpr).
   const auto near = static_cast<unsigned>(std::clamp(std::log2(1 / fpr), 1.0, 63.0));
   double least = HUGE_VAL;
   for (unsigned k = std::max(near, 2u) - 1; k <= near + 1; ++k)
@@ -29,8 +34,8 @@ inline double bits_per_key(double fpr) noexcept {
   return least * (1 + 1e-12);
 }
 
-// Split-block Bloom: blocks of block_bits in k parts, a bit of each part for every key. A block has a Poisson number j
-// of keys, and a part of z bits is then full to 1 - (1 - 1/z)^j.
+// The rate of a split-block Bloom filter: a key sets one bit in each of the k parts of a block. A block has a Poisson
+// number j of keys, and the share of set bits in a part of z bits is then 1 - (1 - 1/z)^j.
 inline double split_block(double bits_per_key, unsigned k, unsigned block_bits) noexcept {
   if (bits_per_key <= 0) return 1.0;
   const double mean = block_bits / bits_per_key, log_empty = std::log1p(-static_cast<double>(k) / block_bits);

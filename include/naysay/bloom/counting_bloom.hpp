@@ -1,4 +1,4 @@
-// CountingBloom: a Bloom filter with a small counter in the place of each bit, so that keys may leave again.
+// CountingBloom: a Bloom filter with a small counter in place of each bit, so that keys can be erased.
 //
 //   key --> h0 h1 h2         counter   0 2 0 0 1 0 15 0 1 0 ...    insert: k counters up; erase: k counters down
 //            |  |  +---------------------------------^             "maybe" if all k are above 0
@@ -8,18 +8,18 @@
 //   paper     here
 //   m         counters_.size(): any number; whole words of them, 16 each, if they have 4 bits
 //   c         counter_bits: 4 in the paper, 2 to 16 here
-//   k         k_: by default the best for bits_per_key / counter_bits counters a key
+//   k         k_: by default the best for bits_per_key / counter_bits counters per key
 //   h_i       the i-th value of HashWalk, reduced to [0, m); with 4 bits its high bits give the word, its low four the
-//             counter there. Both are uniform and independent of each other, so every counter is equally likely.
+//             counter in it. Both are uniform and independent, so every counter is equally likely.
 //
-// Promises   never denies a key that was inserted more often than erased, as long as only keys that are in are erased:
-//            a counter at its maximum is sticky, because nobody knows how many keys it stands for. Erasing what
-//            may_contain denies returns false and changes nothing.
-// Does not   notice the erasure of a stranger that it takes for a key: that may lose other keys. Forget what a sticky
-//            counter once held. Refuse to grow full.
-// Cost       counter_bits times the space of a Bloom filter; k random cache lines for each operation.
+// Promises   never denies a key that was inserted more often than erased, as long as only keys of the set are erased. A
+//            counter at its maximum is sticky: it stays there, because the number of keys it stands for is no longer
+//            known. Erasing what may_contain denies returns false and changes nothing.
+// Does not   detect the erasure of a key that was never inserted (a false positive); that may remove other keys. It
+//            never refuses an insert, but every insert raises the false-positive rate.
+// Cost       counter_bits times the space of a Bloom filter; k random cache lines per operation.
 // Source     L. Fan, P. Cao, J. Almeida, A. Broder: Summary Cache, IEEE/ACM Transactions on Networking 8(3), 2000: four
-//            bits suffice, any of m counters reaches 16 with probability at most 1.37e-15 m.
+//            bits suffice, as one of m counters reaches 16 with probability at most 1.37e-15 m.
 #pragma once
 
 #include <cmath>
@@ -47,7 +47,7 @@ class CountingBloom {
   };
 
   static constexpr Claims kClaims = {
-      .about = "a Bloom filter that can erase: simple and quick, at four times the space",
+      .about = "a Bloom filter that can erase: simple and fast, at four times the space",
   };
 
   static double bits_per_key(double fpr) { return bloom::bits_per_key(fpr) * Params{}.counter_bits; }
@@ -88,16 +88,16 @@ class CountingBloom {
   }
   bool may_contain(Digest d) const noexcept {
     HashWalk walk(d);
-    if (!usual()) return ask([&] { return counters_.nonzero(fast_range(walk.next(), counters_.size())); });
+    if (!usual()) return all_above_zero([&] { return counters_.nonzero(fast_range(walk.next(), counters_.size())); });
     const std::uint64_t* words = counters_.words();
     const std::uint64_t size = counters_.size() / kPerWord;
-    return ask([&] {
+    return all_above_zero([&] {
       const Nibble at(walk.next(), size);
       return nibble_is_set(words[at.word], at.shift);
     });
   }
 
-  // From the counters that are not zero, so that duplicates, later inserts and erasures are counted as they are.
+  // Computed from the counters above 0, so duplicates, later inserts and erasures are taken into account.
   double expected_fpr() const noexcept {
     const double m = static_cast<double>(counters_.size());
     return m == 0 ? 0.0 : std::pow(static_cast<double>(counters_.count_nonzero()) / m, k_);
@@ -123,14 +123,14 @@ class CountingBloom {
 
  private:
   static constexpr std::uint32_t kMaxK = 64;
-  static constexpr std::uint32_t kMinBits = 2, kMaxBits = 16;  // one bit would be sticky at once
+  static constexpr std::uint32_t kMinBits = 2, kMaxBits = 16;  // one bit would be sticky after one key
   static constexpr std::uint32_t kGroup = 3;                   // as in Bloom
 
   static constexpr std::uint32_t kUsualBits = 4, kPerWord = 64 / kUsualBits;
 
   bool usual() const noexcept { return counters_.width() == kUsualBits; }
 
-  // Where a hash leads among usual counters.
+  // The word and the bit of the counter that a hash selects, if counters have the usual width.
   struct Nibble {
     std::uint64_t word;
     unsigned shift;
@@ -138,7 +138,7 @@ class CountingBloom {
         : word(fast_range(hash, words)), shift(static_cast<unsigned>(hash % kPerWord) * kUsualBits) {}
   };
 
-  // Requires usual(). The locals are there because a store to the counters would make the compiler read members again.
+  // Requires usual(). The locals keep the compiler from reading the members again after each store to a counter.
   template <std::uint64_t step(std::uint64_t, unsigned) noexcept>
   void move(Digest d) noexcept {
     std::uint64_t* words = counters_.mutable_words();
@@ -162,7 +162,7 @@ class CountingBloom {
   }
   // next() says whether the next counter is above 0.
   template <class Next>
-  bool ask(Next next) const noexcept {
+  bool all_above_zero(Next next) const noexcept {
     std::uint32_t left = k_;
     if (left >= kGroup) {
       bool all = true;
@@ -177,7 +177,7 @@ class CountingBloom {
 
   template <class Up>
   [[gnu::always_inline]] void fill(const Workload& w, const BuildOptions& o, Up up) {
-    Scatter count(counters_.size(), counters_.width(), up);
+    bloom::Scatter count(counters_.size(), counters_.width(), up);
     for (std::size_t i = 0; i < w.keys.size(); ++i) {
       if (i % kTellEvery == 0) o.tell("counting-bloom: counting", i, w.keys.size());
       if (count.pays())

@@ -1,45 +1,50 @@
-// WeightedBloom: a Bloom filter that tests costly negatives with more hash functions. Who is costly is written in a
-// list that the filter keeps, and the list's bits are part of the budget.
+// WeightedBloom: a Bloom filter that tests costly negatives with more hash functions than others.
+//
+// The filter has two parts: a bit array, and a list of the costliest negatives (CostList) that says how many functions
+// more each of them is tested with. The bits of the list are part of the budget.
 //
 //   x --> h1 .. hk --> all set? -- no --> no
 //                         |
 //                        yes
 //                         v
-//   x --> list: bucket of four cells [fingerprint | more]  -- not found --> maybe
+//   x --> CostList: bucket of four cells [fingerprint | more]  -- not found --> maybe
 //                         |
 //                       found
 //                         v
 //         hk+1 .. hk+more --> all set? -- no --> no, yes --> maybe
 //
-// The list is by fingerprint, so now and then a key or a stranger is taken for a listed negative. Inserting and asking
-// read the same list, so such a key is set with as many functions as it will be asked for.
+// The list holds fingerprints, so sometimes a key or a stranger has the number of a listed negative. Insert and query
+// read the same list, so such a key sets as many bits as will be tested.
 //
 //   paper       here
-//   k_e         k_ + more: more = log2(cost / mean cost of those not listed), rounded, at most 15. With equal chances
-//   of being
-//               a key that is Bruck's optimum: cost * 2^-k_e is the same for all.
-//   cost list   list_; the costliest negatives, as many as lower the expected weighted rate (or as many as `listed`
-//   says)
+//   k_e         k_ + list_.more(x)
+//   cost list   list_: the costliest negatives, as many as lower the expected weighted rate, or as `listed` says
 //
-// Edge cases   a negative that is also a key may be listed; it is inserted as it is asked, and never denied. Equal
-// costs, or
-//              none above the mean: nobody is listed, and this is a Bloom filter. Copies of a negative share a cell.
+// Edge cases   A negative that is also a key may be listed; it is inserted and queried with the same functions, and
+//              never denied. With equal costs, or none above the mean, none is listed, and this is a Bloom filter.
 //
 // Promises   never denies a key it was built from or given by insert.
-// Does not   refuse a listed negative for certain; know anything of strangers: their rate is Bloom's at the bits left.
-// Cost       query: as Bloom, and one word of the list for who passes k bits. Build: as Bloom, and sorting the
-// negatives. Source     Bruck, Gao and Jiang, Weighted Bloom Filter, ISIT 2006; with a cost list as in Xie et al., ICDE
-// 2021, V-A.
+// Does not   refuse a listed negative for certain. The rate of strangers is that of a Bloom filter of the bits left.
+// Cost       Query: as Bloom, plus one word of the list for queries that pass all k bits. Build: as Bloom, plus sorting
+//            the negatives.
+// Source     J. Bruck, J. Gao, A. Jiang, "Weighted Bloom Filter", ISIT 2006; with a cost list as in R. Xie et al.,
+//            "Hash Adaptive Bloom Filter", ICDE 2021, V-A.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
+#include <vector>
 
-#include "naysay/core/filter.hpp"
 #include "naysay/bloom/bloom_rates.hpp"
+#include "naysay/bloom/detail/cost_list.hpp"
+#include "naysay/core/filter.hpp"
 
 namespace naysay {
 
 class WeightedBloom {
+  using CostList = bloom::CostList;
+
  public:
   struct Params {
     double bits_per_key = 10;
@@ -71,17 +76,17 @@ class WeightedBloom {
 
     Cut cut = p.listed == 0 ? best_cut(w, o, order, budget, p.k)
                             : cut_at(w, order, std::min<std::uint64_t>(p.listed, order.size()));
-    if (cut.listed != 0 && kBucketBits * buckets_for(cut.listed) >= budget)
+    if (cut.listed != 0 && CostList::bits_for(cut.listed) >= budget)
       return Error{Errc::out_of_budget, "weighted-bloom: a list of " + std::to_string(cut.listed) +
-                                            " negatives takes " +
-                                            std::to_string(kBucketBits * buckets_for(cut.listed)) + " bits of " +
-                                            std::to_string(budget) + "; list fewer or give more bits"};
+                                            " negatives needs " + std::to_string(CostList::bits_for(cut.listed)) +
+                                            " bits of " + std::to_string(budget) + "; list fewer or give more bits"};
     WeightedBloom f;
     std::uint64_t dropped = 0;
-    if (cut.listed != 0) f.list_ = Cells(kBucket * buckets_for(cut.listed), kCellBits);
+    if (cut.listed != 0) f.list_ = CostList(cut.listed);
     for (std::uint64_t i = 0; i < cut.listed; ++i)
-      if (!f.list(w.negatives[order[i]], more_for(w.cost(order[i]), cut.mean))) ++dropped;
-    f.bits_ = budget - kCellBits * f.list_.size();
+      if (!f.list_.add(w.negatives[order[i]], CostList::more_for(w.cost(order[i]), cut.mean))) ++dropped;
+    const std::uint64_t list_bits = CostList::bits_for(cut.listed);
+    f.bits_ = budget - list_bits;
     const double left = static_cast<double>(f.bits_) / static_cast<double>(std::max<std::uint64_t>(o.room(w), 1));
     f.k_ = p.k != 0 ? p.k : bloom::best_k(left);
     f.words_ = Array<std::uint64_t>(words_for_bits(f.bits_));
@@ -91,12 +96,12 @@ class WeightedBloom {
     }
     o.say("negatives listed", static_cast<double>(cut.listed - dropped));
     o.say("negatives without room in their bucket", static_cast<double>(dropped));
-    o.say("bits of the list", static_cast<double>(kCellBits * f.list_.size()));
+    o.say("bits of the list", static_cast<double>(list_bits));
     return f;
   }
 
   bool insert(Digest d) noexcept {
-    const std::uint32_t k = k_ + more(d);
+    const std::uint32_t k = k_ + list_.more(d);
     for (std::uint32_t i = 0; i < k; ++i) set_bit(words_.mutable_data(), position(d, i));
     return true;
   }
@@ -104,24 +109,19 @@ class WeightedBloom {
   bool may_contain(Digest d) const noexcept {
     for (std::uint32_t i = 0; i < k_; ++i)
       if (!test_bit(words_.data(), position(d, i))) return false;
-    if (list_.size() == 0) return true;
-    const std::uint32_t k = k_ + more(d);
+    const std::uint32_t k = k_ + list_.more(d);
     for (std::uint32_t i = k_; i < k; ++i)
       if (!test_bit(words_.data(), position(d, i))) return false;
     return true;
   }
 
-  // From the bits that are set. A stranger that is taken for a listed negative is tested like it.
+  // Computed from the bits that are set. A stranger with the fingerprint of a listed negative is tested as that is.
   double expected_fpr() const noexcept {
     if (bits_ == 0) return 0;
     std::uint64_t set = 0;
     for (std::uint64_t word : words_) set += static_cast<std::uint64_t>(std::popcount(word));
     const double ones = static_cast<double>(set) / static_cast<double>(bits_);
-    double spared = 0;
-    for (std::uint64_t i = 0; i < list_.size(); ++i)
-      spared += 1 - std::pow(ones, static_cast<double>(list_.get(i) & kMaxMore));
-    const double places = static_cast<double>(std::max<std::uint64_t>(buckets(), 1)) * (1u << kFingerprintBits);
-    return std::pow(ones, k_) * (1 - spared / places);
+    return std::pow(ones, k_) * list_.stranger_passes(ones);
   }
   std::uint64_t size_bits() const noexcept { return bits_of_fields(*this); }
 
@@ -135,11 +135,7 @@ class WeightedBloom {
   Result<Ok> validate() const {
     if (k_ < 1 || k_ > kMaxK)
       return Error{Errc::corrupt, "weighted-bloom: k is " + std::to_string(k_) + "; it must be 1 to 64"};
-    if (auto ok = list_.validate(); !ok) return ok;
-    if (list_.size() != 0 && (list_.width() != kCellBits || list_.size() % kBucket != 0))
-      return Error{Errc::corrupt, "weighted-bloom: a list of " + std::to_string(list_.size()) + " cells of " +
-                                      std::to_string(list_.width()) +
-                                      " bits; it must be of whole buckets of 4 cells of 16 bits"};
+    NAYSAY_CHECK(list_.validate());
     if (bits_ == 0 || words_.size() != words_for_bits(bits_))
       return Error{Errc::corrupt, "weighted-bloom: " + std::to_string(words_.size()) + " words do not hold " +
                                       std::to_string(bits_) + " bits"};
@@ -148,79 +144,37 @@ class WeightedBloom {
 
  private:
   static constexpr std::uint32_t kMaxK = 64;
-  // A cell is 12 bits of fingerprint and 4 bits of more (0: the cell is empty); a bucket is four cells. 15 more
-  // functions at half the bits set refuse all but 1 in 30,000.
-  static constexpr unsigned kBucket = 4, kCellBits = 16, kMoreBits = 4, kFingerprintBits = kCellBits - kMoreBits;
-  static constexpr std::uint32_t kMaxMore = (1u << kMoreBits) - 1;
-  static constexpr std::uint64_t kBucketBits = kBucket * kCellBits;
-  // Three listed per bucket of four: 10 % find no room, the cheapest of their buckets.
-  static constexpr std::uint64_t kListedPerBucket = 3;
-  static constexpr std::uint64_t kNthList = 1000;  // a function that no bit uses: k_ + more < 80
-
-  static std::uint64_t buckets_for(std::uint64_t listed) noexcept { return divide_up(listed, kListedPerBucket); }
-  std::uint64_t buckets() const noexcept { return list_.size() / kBucket; }
 
   std::uint64_t position(Digest d, std::uint32_t i) const noexcept { return fast_range(double_hash(d, i), bits_); }
 
-  // How many more functions the list asks of d.
-  std::uint32_t more(Digest d) const noexcept {
-    if (list_.size() == 0) return 0;
-    const std::uint64_t hash = nth_hash(d, kNthList), first = kBucket * fast_range(hash, buckets());
-    const auto fingerprint = static_cast<std::uint32_t>(hash & low_mask(kFingerprintBits));
-    for (std::uint64_t i = first; i < first + kBucket; ++i)
-      if (const std::uint32_t c = list_.get(i); c >> kMoreBits == fingerprint && (c & kMaxMore) != 0)
-        return c & kMaxMore;
-    return 0;
-  }
-
-  // False if its bucket is full. Requires more >= 1.
-  bool list(Digest d, std::uint32_t more) noexcept {
-    if (this->more(d) != 0) return true;  // a costlier one has its fingerprint
-    const std::uint64_t hash = nth_hash(d, kNthList), first = kBucket * fast_range(hash, buckets());
-    const auto fingerprint = static_cast<std::uint32_t>(hash & low_mask(kFingerprintBits));
-    for (std::uint64_t i = first; i < first + kBucket; ++i)
-      if ((list_.get(i) & kMaxMore) == 0) {
-        list_.set(i, fingerprint << kMoreBits | more);
-        return true;
-      }
-    return false;
-  }
-
-  static std::uint32_t more_for(double cost, double mean) noexcept {
-    const double ratio = mean > 0 ? cost / mean : static_cast<double>(1u << kMaxMore);
-    return static_cast<std::uint32_t>(std::clamp(std::round(std::log2(std::max(ratio, 1.0))), 0.0, double{kMaxMore}));
-  }
-
   struct Cut {
-    std::uint64_t listed = 0;  // the first so many of the order
-    double mean = 0;           // cost of the others
+    std::uint64_t listed = 0;  // this many, the costliest
+    double mean = 0;           // of the costs of the others
   };
 
-  // The first `listed` of the order, less those that are too cheap to be asked for more.
+  // The first `listed` of the order, without those that are too cheap to get more functions.
   static Cut cut_at(const Workload& w, const std::vector<std::uint64_t>& order, std::uint64_t listed) {
     double rest = 0;
     for (std::size_t i = listed; i < order.size(); ++i) rest += w.cost(order[i]);
     Cut cut{listed, listed < order.size() ? rest / static_cast<double>(order.size() - listed) : 0.0};
-    while (cut.listed > 0 &&
-           (w.cost(order[cut.listed - 1]) <= 0 || more_for(w.cost(order[cut.listed - 1]), cut.mean) == 0))
-      --cut.listed;
+    while (cut.listed > 0 && CostList::more_for(w.cost(order[cut.listed - 1]), cut.mean) == 0) --cut.listed;
     return cut;
   }
 
-  // Tries lists that double in size and takes the one with the least expected weighted rate.
-  static Cut best_cut(const Workload& w, const BuildOptions& o, const std::vector<std::uint64_t>& order, std::uint64_t budget,
-                      std::uint32_t k) {
+  // Tries no list and lists that double in size, and returns the one with the least expected weighted rate.
+  static Cut best_cut(const Workload& w, const BuildOptions& o, const std::vector<std::uint64_t>& order,
+                      std::uint64_t budget, std::uint32_t k) {
     const auto keys = static_cast<double>(std::max<std::uint64_t>(o.room(w), 1));
     Cut best{};
     double least = std::numeric_limits<double>::infinity();
-    for (std::uint64_t listed = 0; listed <= order.size() && kBucketBits * buckets_for(listed) < budget;
+    for (std::uint64_t listed = 0; listed <= order.size() && CostList::bits_for(listed) < budget;
          listed = listed == 0 ? 1 : 2 * listed) {
       const Cut cut = cut_at(w, order, listed);
-      const double left = static_cast<double>(budget - kBucketBits * buckets_for(cut.listed)) / keys;
+      const double left = static_cast<double>(budget - CostList::bits_for(cut.listed)) / keys;
       double cost = 0;
       for (std::size_t i = 0; i < order.size(); ++i) {
         const double c = w.cost(order[i]);
-        cost += i < cut.listed ? std::ldexp(c, -static_cast<int>(more_for(c, cut.mean))) : c;
+        cost += i < cut.listed ? std::ldexp(c, -static_cast<int>(CostList::more_for(c, cut.mean))) : c;
       }
       const double expected = cost * bloom::fpr(left, k != 0 ? k : bloom::best_k(left));
       if (expected < least) {
@@ -232,7 +186,7 @@ class WeightedBloom {
   }
 
   Array<std::uint64_t> words_;
-  Cells list_;  // by bucket
+  CostList list_;
   std::uint64_t bits_ = 0;
   std::uint32_t k_ = 0;
 };

@@ -1,5 +1,7 @@
-// WeightedCountingBloom: a counting Bloom filter that tests costly negatives with more hash functions. Who is costly is
-// written in a CostList, whose bits are part of the budget.
+// WeightedCountingBloom: a counting Bloom filter that tests costly negatives with more hash functions than others.
+//
+// The filter has two parts: counters, and a list of the costliest negatives (CostList) that says how many functions
+// more each of them is tested with. The bits of the list are part of the budget.
 //
 //   x --> h1 .. hk --> all above 0? -- no --> no
 //                          |
@@ -14,13 +16,13 @@
 //   k_e         k_ + list_.more(x)
 //   cost list   list_: the costliest negatives, as many as lower the expected weighted rate
 //
-// The paper's baseline keeps whole keys and their costs in its list and lists 1 negative in 20,000; with fingerprints
-// the list holds far more in the same bits.
+// The paper's baseline keeps whole keys and their costs in its list and lists 1 negative in 20,000. With fingerprints
+// the list holds far more negatives in the same bits.
 //
-// Promises   never denies a key that is in. Erasing a key that the filter denies returns false and changes nothing.
-// Does not   refuse a listed negative for certain; survive the erasure of a key that was never inserted but which it takes
-//            for one: erase only what you inserted. A counter that is full stays so for ever.
-// Cost       as a counting Bloom filter, and one word of the list for insert, erase and whoever passes the k counters.
+// Promises   never denies a key of the set. Erasing a key that the filter denies returns false and changes nothing.
+// Does not   refuse a listed negative for certain; detect the erasure of a key that was never inserted (a false
+//            positive), which may remove other keys. A counter at its maximum stays there permanently.
+// Cost       as a counting Bloom filter; also one word of the list for insert, erase and queries that pass k counters.
 // Source     M. Li et al., Seesaw Counting Filter, WWW 2022, 4.1 (WCBF), after Bruck, Gao and Jiang, ISIT 2006.
 #pragma once
 
@@ -70,27 +72,28 @@ class WeightedCountingBloom {
     std::stable_sort(order.begin(), order.end(),
                      [&](std::uint64_t a, std::uint64_t b) { return w.cost(a) > w.cost(b); });
     const Cut cut = choose(w, p, o, order, budget);
-    if (cut.listed != 0 && CostList::bits_for(cut.listed) + p.counter_bits > budget)
+    const std::uint64_t list_bits = bloom::CostList::bits_for(cut.listed);
+    if (cut.listed != 0 && list_bits + p.counter_bits > budget)
       return Error{Errc::out_of_budget, "weighted-counting-bloom: a list of " + std::to_string(cut.listed) +
-                                            " negatives takes " + std::to_string(CostList::bits_for(cut.listed)) +
-                                            " bits of " + std::to_string(budget) + "; list fewer or give more bits"};
+                                            " negatives needs " + std::to_string(list_bits) + " bits of " +
+                                            std::to_string(budget) + "; list fewer or give more bits"};
     WeightedCountingBloom f;
-    f.list_ = CostList(cut.listed);
+    f.list_ = bloom::CostList(cut.listed);
     std::uint64_t in = 0;
     for (std::uint64_t i = 0; i < cut.listed; ++i) {
-      const std::uint32_t more = CostList::more_for(w.cost(order[i]), cut.mean);
+      const std::uint32_t more = bloom::CostList::more_for(w.cost(order[i]), cut.mean);
       in += more != 0 && f.list_.add(w.negatives[order[i]], more);
     }
     order = {};
-    f.counters_ = Cells((budget - CostList::bits_for(cut.listed)) / p.counter_bits, p.counter_bits);
+    f.counters_ = Cells((budget - list_bits) / p.counter_bits, p.counter_bits);
     f.k_ = cut.k;
     for (std::size_t i = 0; i < w.keys.size(); ++i) {
       if (i % kTellEvery == 0) o.tell("weighted-counting-bloom: inserting keys", i, w.keys.size());
       f.insert(w.keys[i]);
     }
-    o.say("functions a key", f.k_);
+    o.say("functions per key", f.k_);
     o.say("negatives listed", static_cast<double>(in));
-    o.say("bits of the list", static_cast<double>(CostList::bits_for(cut.listed)));
+    o.say("bits of the list", static_cast<double>(list_bits));
     return f;
   }
 
@@ -99,7 +102,7 @@ class WeightedCountingBloom {
     return true;
   }
 
-  // Requires that d was inserted (see "Does not"). False, and nothing changed, if d is certainly not in.
+  // Requires that d was inserted (see "Does not"). If d is certainly not in the set, returns false and changes nothing.
   bool erase(Digest d) noexcept {
     if (!may_contain(d)) return false;
     for (std::uint32_t i = 0, k = k_ + list_.more(d); i < k; ++i) counters_.decrement(position(d, i));
@@ -114,7 +117,7 @@ class WeightedCountingBloom {
     return true;
   }
 
-  // From the counters as they are now.
+  // Computed from the counters as they are now.
   double expected_fpr() const noexcept {
     std::uint64_t used = 0;
     for (std::uint64_t i = 0; i < counters_.size(); ++i) used += counters_.get(i) != 0;
@@ -132,32 +135,33 @@ class WeightedCountingBloom {
   Result<Ok> validate() const {
     if (k_ < 1 || k_ > kMaxK)
       return Error{Errc::corrupt, "weighted-counting-bloom: k is " + std::to_string(k_) + "; it must be 1 to 64"};
-    if (auto ok = counters_.validate(); !ok) return ok;
+    NAYSAY_CHECK(counters_.validate());
     if (counters_.size() == 0) return Error{Errc::corrupt, "weighted-counting-bloom: it has no counters"};
     return list_.validate();
   }
 
  private:
   static constexpr std::uint32_t kMaxK = 64;
-  static constexpr std::uint32_t kMaxCounterBits = 16;  // beyond, no counter ever fills
+  static constexpr std::uint32_t kMaxCounterBits = 16;  // wider counters are never full
 
   struct Cut {
-    std::uint64_t listed = 0;  // the first so many of the order
-    double mean = 0;           // cost of the others
+    std::uint64_t listed = 0;  // this many, the costliest
+    double mean = 0;           // of the costs of the others
     std::uint32_t k = 1;
   };
 
-  // Lists that double in size, and none; the least expected weighted rate. A listed negative weighs as much as the mean
-  // of the others, because more_for() brings it down to that.
-  static Cut choose(const Workload& w, const Params& p, const BuildOptions& o, const std::vector<std::uint64_t>& order, std::uint64_t budget) {
+  // Tries no list and lists that double in size, and returns the one with the least expected weighted rate. After its
+  // additional functions a listed negative weighs as much as the mean of the others.
+  static Cut choose(const Workload& w, const Params& p, const BuildOptions& o, const std::vector<std::uint64_t>& order,
+                    std::uint64_t budget) {
     const double keys = static_cast<double>(std::max<std::uint64_t>(o.room(w), 1));
     std::vector<double> rest(order.size() + 1, 0);  // rest[i]: cost of all from the i-th on
     for (std::size_t i = order.size(); i-- > 0;) rest[i] = rest[i + 1] + static_cast<double>(w.cost(order[i]));
-    const std::uint64_t asked = std::min<std::uint64_t>(p.listed, order.size());
+    const std::uint64_t wanted = std::min<std::uint64_t>(p.listed, order.size());
     Cut best;
     double least = 2;
-    for (std::uint64_t listed = asked; listed <= order.size(); listed = listed == 0 ? 1 : 2 * listed) {
-      const std::uint64_t list_bits = CostList::bits_for(listed);
+    for (std::uint64_t listed = wanted; listed <= order.size(); listed = listed == 0 ? 1 : 2 * listed) {
+      const std::uint64_t list_bits = bloom::CostList::bits_for(listed);
       if (p.listed == 0 && list_bits + p.counter_bits > budget) break;
       Cut cut{listed, 0, 1};
       if (listed < order.size()) cut.mean = rest[listed] / static_cast<double>(order.size() - listed);
@@ -176,7 +180,7 @@ class WeightedCountingBloom {
   }
 
   Cells counters_;
-  CostList list_;
+  bloom::CostList list_;
   std::uint32_t k_ = 0;
 };
 

@@ -1,24 +1,24 @@
-// CostList: remembers, for the costliest negatives, how many hash functions more they are to be tested with.
+// CostList: for each of the costliest negatives, the number of additional hash functions to test it with.
 //
 //   bucket       0                                1
 //           +------+------+------+------+   +------+------+------+------+
 //           | a1 7 | 3c 2 |      |      |   | 5e 4 |      |      |      |      fingerprint and more; more = 0: empty
 //           +------+------+------+------+   +------+------+------+------+
 //                     ^
-//    bucket(x) = 0, fingerprint(x) = 3c: x takes 2 functions more than others
+//    bucket(x) = 0, fingerprint(x) = 3c: x is tested with 2 functions more than others
 //
-// It holds fingerprints, so now and then a key or a stranger is taken for a listed negative. That does no harm as long
-// as whoever inserts and asks reads the same list.
+// It holds fingerprints, so sometimes a key or a stranger has the number of a listed negative. That does no harm as
+// long as inserts and queries read the same list.
 //
 //   paper       here
-//   k_e         k + more: more = log2(cost / mean cost of those not listed), rounded, at most 15. With equal chances of
-//               being a key that is Bruck's optimum: cost * 2^-k_e is the same for all
-//   cost list   the list, whose bits count
+//   k_e         k + more: more = log2(cost / mean cost of those not listed), rounded, at most 15. If all are equally
+//               likely to be keys that is Bruck's optimum: cost * 2^-k_e is the same for all
+//   cost list   the list; its bits are part of the filter's budget
 //
-// Promises   a listed negative gets its number, or that of a costlier one with its fingerprint, or none if its bucket was
-//            full of costlier ones.
-// Cost       64 bits of one cache line; 21 bits a listed negative.
-// Source     Bruck, Gao and Jiang, Weighted Bloom Filter, ISIT 2006; the fingerprints are ours.
+// Promises   a listed negative has its number, or that of a costlier one with its fingerprint, or none if its bucket
+//            was full of costlier ones. Copies of a negative share a cell.
+// Cost       a look-up reads one 64-bit bucket. 21 bits per listed negative.
+// Source     J. Bruck, J. Gao, A. Jiang, "Weighted Bloom Filter", ISIT 2006; the fingerprints are ours.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@
 #include "naysay/core/bits.hpp"
 #include "naysay/core/hash.hpp"
 
-namespace naysay {
+namespace naysay::bloom {
 
 class CostList {
  public:
@@ -36,14 +36,16 @@ class CostList {
   CostList() = default;
   explicit CostList(std::uint64_t listed) : cells_(kBucket * buckets_for(listed), kCellBits) {}
 
+  // The bits of a list of this many negatives.
   static std::uint64_t bits_for(std::uint64_t listed) noexcept { return kBucket * kCellBits * buckets_for(listed); }
+  // How many functions more a negative of this cost gets, if those not listed cost `mean` each.
   static std::uint32_t more_for(double cost, double mean) noexcept {
     if (!(mean > 0)) return cost > 0 ? kMaxMore : 0;
     return static_cast<std::uint32_t>(
         std::clamp(std::round(std::log2(std::max(cost / mean, 1.0))), 0.0, double{kMaxMore}));
   }
 
-  // False if its bucket is full: give the costliest first. Requires more <= kMaxMore.
+  // False if its bucket is full, so add the costliest first. Requires more <= kMaxMore.
   bool add(Digest d, std::uint32_t more) noexcept {
     if (cells_.size() == 0) return false;
     if (more == 0 || this->more(d) != 0) return true;
@@ -66,7 +68,7 @@ class CostList {
     return 0;
   }
 
-  // The chance that a stranger passes its further functions, each of which it passes with probability `one`.
+  // The chance that a stranger passes its additional functions, if it passes each with probability `one`.
   double stranger_passes(double one) const noexcept {
     double spared = 0;
     for (std::uint64_t i = 0; i < cells_.size(); ++i) spared += 1 - std::pow(one, cells_.get(i) & kMaxMore);
@@ -79,17 +81,18 @@ class CostList {
     visit("cells", self.cells_);
   }
   Result<Ok> validate() const {
-    if (auto ok = cells_.validate(); !ok) return ok;
+    NAYSAY_CHECK(cells_.validate());
     if (cells_.size() != 0 && (cells_.width() != kCellBits || cells_.size() % kBucket != 0))
-      return Error{Errc::corrupt, "cost_list: " + std::to_string(cells_.size()) + " cells of " +
+      return Error{Errc::corrupt, "cost list: " + std::to_string(cells_.size()) + " cells of " +
                                       std::to_string(cells_.width()) +
                                       " bits; they must be whole buckets of 4 cells of 16 bits"};
     return Ok{};
   }
 
  private:
-  // 12 bits of fingerprint: a stranger meets a full bucket of four with probability 1 in 1000. 15 functions more, each
-  // passed with probability 1/2, let 1 in 30,000 through.
+  // 12 bits of fingerprint: a stranger finds its own in a full bucket of four with probability 1 in 1000. 15 functions
+  // more, each passed with probability 1/2, let 1 in 30,000 through. Three listed per bucket of four: one in ten finds
+  // its bucket full, the cheapest.
   static constexpr unsigned kBucket = 4, kMoreBits = 4, kFingerprintBits = 12, kCellBits = kFingerprintBits + kMoreBits;
   static constexpr std::uint64_t kListedPerBucket = 3;
   static constexpr std::uint64_t kNth = 1000;  // a function of the family that no filter uses for its keys
@@ -108,4 +111,4 @@ class CostList {
   Cells cells_;
 };
 
-}  // namespace naysay
+}  // namespace naysay::bloom

@@ -1,10 +1,10 @@
-// Scatter: many small writes all over a large array, put into an order in which caches help.
+// Scatter: collects many small writes to a large array and does them in an order in which caches help.
 //
 //   positions   907 13 455 20 901 ...           far apart: a cache miss each
 //                |  |   |
-//   parts      |13 20 ...|455 ...|907 901 ...|  kept back by part of the array, kDepth for each
+//   parts      |13 20 ...|455 ...|907 901 ...|  collected by part of the array, up to kDepth for each
 //                   |
-//   array      |=========|=======|===========|  a full part is written at once, while it is in a second-level cache
+//   array      |=========|=======|===========|  a full part is written while it is in a second-level cache
 //
 // Promises   apply(position) is called once for every position given, before finish() returns, parts in any order. For
 //            writes that commute (setting bits, counting) the array is the same as without.
@@ -18,7 +18,7 @@
 
 #include "naysay/core/bits.hpp"
 
-namespace naysay {
+namespace naysay::bloom {
 
 template <class Apply>
 class Scatter {
@@ -31,7 +31,7 @@ class Scatter {
         fill_(pays_ ? (positions >> log_part_) + 1 : 0, 0),
         kept_(std::make_unique_for_overwrite<std::uint32_t[]>(fill_.size() * kDepth)) {}
 
-  // False if the array is so small that it does not pay; then write at once, and give it no position.
+  // False if the array is too small for this to pay; then the caller writes directly, and gives no position.
   bool pays() const noexcept { return pays_; }
 
   void operator()(std::uint64_t position) {
@@ -44,8 +44,8 @@ class Scatter {
   }
 
  private:
-  // Parts of 2^17 to 2^20 bytes and depths of 2^12 to 2^15 were tried on a Bloom filter of 1e7 keys: these, and 2^17
-  // with the same depth, took 0.77 of the time of writing at once; a depth of 2^13 gained nothing.
+  // The fastest of parts of 2^17 to 2^20 bytes and depths of 2^12 to 2^15, on a Bloom filter of 1e7 keys. Half of this
+  // depth gains much less.
   static constexpr std::uint64_t kPartBytes = std::uint64_t{1} << 18, kDepth = std::uint64_t{1} << 15;
   static constexpr std::uint64_t kFromBytes = std::uint64_t{1} << 22;
 
@@ -63,4 +63,4 @@ class Scatter {
   std::unique_ptr<std::uint32_t[]> kept_;
 };
 
-}  // namespace naysay
+}  // namespace naysay::bloom
