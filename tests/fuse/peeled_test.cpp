@@ -76,7 +76,7 @@ TYPED_TEST(Peeled, HasFingerprintsOfEveryWidthAndErrsOnceIn2ToTheWidth) {
     ++widths[static_cast<int>(-std::log2(f.expected_fpr()))];
     std::uint64_t hits = 0;
     for (const Digest& d : strangers) hits += f.may_contain(d);
-    EXPECT_TRUE(sample::rate_matches(hits, strangers.size(), f.expected_fpr(), 0)) << bits << " bits a key";
+    EXPECT_TRUE(sample::rate_matches(hits, strangers.size(), f.expected_fpr(), 0)) << bits << " bits per key";
   }
   for (int width = 1; width <= 32; ++width) EXPECT_GE(widths[width], 1) << "no filter had " << width << " bits";
 }
@@ -154,7 +154,7 @@ TEST(BinaryFuseSlow, GivesTheSameBytesForManyShardsOnAnyNumberOfThreads) {
   }
 }
 
-// At a million keys and more; other 3- and 4-wise fuse filters of 8 bits take 9.04 and 8.62 bits a key.
+// At a million keys and more; other 3- and 4-wise fuse filters of 8 bits use 9.04 and 8.62 bits per key.
 TEST(BinaryFuseSlow, IsSmallAndBuildsWithFewRepeatsOnTwoThreadsWhereOthersSlowDown) {
   for (std::uint64_t n : {1'000'000, 9'000'000}) {
     const auto keys = numbers(0, n);

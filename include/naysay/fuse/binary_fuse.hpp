@@ -1,4 +1,4 @@
-// BinaryFuse: a static filter like Xor whose keys have their cells in neighbouring segments, which makes it smaller.
+// BinaryFuse: a static filter like Xor, but smaller, because the cells of a key lie in neighbouring segments.
 //
 //   key --> start, anywhere in the first segments; then one cell in each of the next ones
 //
@@ -6,23 +6,22 @@
 //   key a          |---------|-------|--------|                                            "maybe" if the xor of its
 //   key b                           |------|---------|--------|                            cells is its fingerprint
 //
-// Few keys reach the segments at the two ends, so peeling begins there and runs inwards like a zip fastener, up to a
-// load at which cells chosen all over the array would no longer peel. The ends are lost space, and so is what chance
-// takes from a short segment: both shrink with n^(-1/3), which is why shards are large here.
+// Few keys reach the segments at the two ends, so peeling (detail/peel.hpp) begins there and runs inwards like a zip
+// fastener. It succeeds at a load at which cells chosen from the whole array would no longer peel. The space at the
+// ends is lost, and short segments fill unevenly; both losses shrink with n^(-1/3), which is why shards are large here.
 //
 //   paper                here
 //   3-wise, 4-wise       arity
 //   segment length       segment_: a power of two
-//   capacity             the slots of a shard, see Shape
+//   capacity             the slots of a shard, see Sizes
 //   fingerprint bits     the cells' width: the widest of 1 to 32 that fits the budget
 //
 // Promises   never denies a key it was built from. The rate is 2^-width, whatever the keys. Keys may repeat. A build of
-//            any size succeeds, and is no slower a key when it is large.
-// Does not   take keys later.
-// Cost       `arity` cache lines a query, all at once. 1.07 bits of space for each bit of fingerprint with arity
-// 4, 1.13
-//            with arity 3, at a million keys and more.
-// Source     T. Graf, D. Lemire: Binary Fuse Filters, 2022; the sizes are our own, see Shape.
+//            any size succeeds, and the time per key does not grow with the number of keys.
+// Does not   accept keys later.
+// Cost       A query reads `arity` cache lines, which do not wait for each other. Space per bit of fingerprint, from a
+//            million keys on: 1.07 bits with arity 4, 1.13 with arity 3 (tests/fuse/peeled_test.cpp).
+// Source     T. Graf, D. Lemire: Binary Fuse Filters, 2022; the sizes are our own, see Sizes.
 #pragma once
 
 #include <cmath>
@@ -36,7 +35,7 @@ class BinaryFuse {
  public:
   struct Params {
     double bits_per_key = 9.12;
-    std::uint32_t arity = 4;  // 4 is 5 % smaller than 3 and as quick to build and to ask
+    std::uint32_t arity = 4;  // 4 is 5 % smaller than 3 and as fast to build and to query
 
     template <class Self, class V>
     static void fields(Self& self, V& visit) {
@@ -46,10 +45,10 @@ class BinaryFuse {
   };
 
   static constexpr Claims kClaims = {
-      .about = "static, 1.07 times the optimal space, four reads at once: small and quick for sets that do not change",
+      .about = "static, 1.07 times the optimal space, four parallel reads: small and fast for sets that do not change",
   };
 
-  static double bits_per_key(double fpr) { return shape(Params{}.arity).price * fuse::fingerprint_width(fpr); }
+  static double bits_per_key(double fpr) { return sizes(Params{}.arity).price * fuse::fingerprint_width(fpr); }
   static Params params_for(double fpr) { return {.bits_per_key = bits_per_key(fpr)}; }
 
   static Result<BinaryFuse> build(const Workload& w, const Params& p, const BuildOptions& o = {}) {
@@ -89,8 +88,8 @@ class BinaryFuse {
   }
 
  private:
-  // The first cell anywhere in the first range cells; each further one in the next segment, its place in the segment
-  // that of the start, xored with bits of h. range is a multiple of the segment.
+  // The first cell is anywhere in the first `range` cells. Each further one is in the next segment; its place in the
+  // segment is that of the start, xored with bits of h. range is a multiple of the segment.
   template <unsigned Arity>
   struct Segments {
     static constexpr unsigned kArity = Arity;
@@ -110,12 +109,12 @@ class BinaryFuse {
   // How many slots n keys need, and how long a segment is, so that about nine attempts in ten peel. Fitted to the
   // fewest slots with which 90 % of random key sets of 2^10 to 2^20 keys peeled:
   //   slots = n (threshold + spread n^(-1/3)), in whole segments of about length * n^(2/3)
-  struct Shape {
+  struct Sizes {
     double threshold, spread, length;
-    double price;  // slots a key at 50,000 keys and any larger number
+    double price;  // slots per key at 50,000 keys and any larger number
   };
-  static constexpr Shape shape(std::uint32_t arity) noexcept {
-    return arity == 3 ? Shape{1.095, 3.3, 0.75, 1.205} : Shape{1.03, 3.6, 0.4, 1.14};
+  static constexpr Sizes sizes(std::uint32_t arity) noexcept {
+    return arity == 3 ? Sizes{1.095, 3.3, 0.75, 1.205} : Sizes{1.03, 3.6, 0.4, 1.14};
   }
 
   static bool is_arity(std::uint32_t arity) noexcept { return arity == 3 || arity == 4; }
@@ -123,32 +122,31 @@ class BinaryFuse {
   template <unsigned Arity>
   static Result<BinaryFuse> build(const Workload& w, const Params& p, const BuildOptions& o = {}) {
     const std::uint64_t n = w.keys.size(), shards = std::max<std::uint64_t>(1, (n + kShardKeys / 2) / kShardKeys);
-    const Shape s = shape(Arity);
+    const Sizes s = sizes(Arity);
     const double size = static_cast<double>(std::max<std::uint64_t>(1, n / shards));
     BinaryFuse f;
     f.arity_ = Arity;
     const long log = std::lround(std::log2(s.length * std::cbrt(size * size)));
     f.segment_ = std::uint32_t{1} << std::clamp<long>(log, 2, kMaxLogSegment);
     const Segments<Arity> geometry{f.segment_};
-    auto plan = PeeledCells::plan(w, shards, geometry, [&](std::uint64_t keys) {
+    auto plan = fuse::PeeledCells::plan(w, shards, geometry, [&](std::uint64_t keys) {
       const double x = static_cast<double>(keys), slots = x * s.threshold + s.spread * std::cbrt(x * x);
       return static_cast<std::uint32_t>(std::max(1.0, std::ceil(slots / f.segment_) - (Arity - 1))) * f.segment_;
     });
     const unsigned width = plan.widest(p.bits_per_key, n, kClaims.fixed_bits - 64);  // arity and segment
     if (width == 0)
       return Error{Errc::out_of_budget, "binary-fuse: " + rounded_text(p.bits_per_key) +
-                                            " bits a key hold no fingerprints of " + std::to_string(n) +
-                                            " keys; it needs " + rounded_up_text(s.price) + " for each bit of a fingerprint"};
-    auto cells = PeeledCells::build("binary-fuse", w, o, std::move(plan), width, geometry);
-    if (!cells) return std::move(cells).error();
-    f.cells_ = std::move(*cells);
+                                            " bits per key hold no fingerprints of " + std::to_string(n) +
+                                            " keys; it needs " + rounded_up_text(s.price) +
+                                            " for each bit of a fingerprint"};
+    NAYSAY_TRY(f.cells_, fuse::PeeledCells::build("binary-fuse", w, o, std::move(plan), width, geometry));
     return f;
   }
 
-  static constexpr std::uint64_t kShardKeys = std::uint64_t{1} << 20;  // half as many take 0.7 to 1 % more slots
-  static constexpr std::uint32_t kMaxLogSegment = 13;  // what kShardKeys and arity 3 ask for, and what h has bits for
+  static constexpr std::uint64_t kShardKeys = std::uint64_t{1} << 20;  // half as many need 0.7 to 1 % more slots
+  static constexpr std::uint32_t kMaxLogSegment = 13;  // what kShardKeys and arity 3 need, and what h has bits for
 
-  PeeledCells cells_;
+  fuse::PeeledCells cells_;
   std::uint32_t arity_ = 4;
   std::uint32_t segment_ = 1;
 };

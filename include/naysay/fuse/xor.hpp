@@ -1,10 +1,12 @@
-// Xor: a static filter of three cells a key, whose xor is the key's fingerprint.
+// Xor: a static filter with three cells per key. The xor of the three is the key's fingerprint.
 //
 //   key --> h0 h1 h2                       cells of one shard, three blocks of equal length
 //            |  |  |        |. . 7 . . . .|. . . . 2 . .|. 4 . . . . .|
 //            |  |  +------------------------------------------^              "maybe" if
 //            |  +-------------------------------^                            7 ^ 2 ^ 4 == fingerprint(key)
 //            +------------------^
+//
+// detail/peel.hpp finds the cell values.
 //
 //   paper     here
 //   B         cells_, in shards of about kShardKeys keys
@@ -13,8 +15,9 @@
 //   k         the cells' width: the widest of 1 to 32 bits that fits the budget
 //
 // Promises   never denies a key it was built from. The rate is 2^-width, whatever the keys. Keys may repeat.
-// Does not   take keys later.
-// Cost       three cache lines a query, all at once. 1.23 bits of space for each bit of fingerprint.
+// Does not   accept keys later.
+// Cost       A query reads three cache lines, which do not wait for each other. 1.23 bits of space per bit of
+//            fingerprint.
 // Source     T. Graf, D. Lemire: Xor Filters, 2020, sections 2 and 3.
 #pragma once
 
@@ -37,7 +40,7 @@ class Xor {
   };
 
   static constexpr Claims kClaims = {
-      .about = "static, 1.23 times the optimal space, three reads at once; binary-fuse is smaller",
+      .about = "static, 1.23 times the optimal space, three parallel reads; binary-fuse is smaller",
   };
 
   static double bits_per_key(double fpr) { return kPrice * fuse::fingerprint_width(fpr); }
@@ -45,19 +48,18 @@ class Xor {
 
   static Result<Xor> build(const Workload& w, const Params& p, const BuildOptions& o = {}) {
     const std::uint64_t n = w.keys.size(), shards = std::max<std::uint64_t>(1, (n + kShardKeys / 2) / kShardKeys);
-    auto plan = PeeledCells::plan(w, shards, Thirds{}, [](std::uint64_t keys) {
+    auto plan = fuse::PeeledCells::plan(w, shards, Thirds{}, [](std::uint64_t keys) {
       const double slots = kSlotsPerKey * static_cast<double>(keys) + kSpareSlots;
       return static_cast<std::uint32_t>(std::ceil(slots / 3));
     });
     const unsigned width = plan.widest(p.bits_per_key, n, kClaims.fixed_bits);
     if (width == 0)
-      return Error{Errc::out_of_budget, "xor: " + rounded_text(p.bits_per_key) + " bits a key hold no fingerprints of " +
-                                            std::to_string(n) + " keys; it needs " + rounded_up_text(kPrice) +
+      return Error{Errc::out_of_budget, "xor: " + rounded_text(p.bits_per_key) +
+                                            " bits per key hold no fingerprints of " + std::to_string(n) +
+                                            " keys; it needs " + rounded_up_text(kPrice) +
                                             " for each bit of a fingerprint"};
-    auto cells = PeeledCells::build("xor", w, o, std::move(plan), width, Thirds{});
-    if (!cells) return std::move(cells).error();
     Xor f;
-    f.cells_ = std::move(*cells);
+    NAYSAY_TRY(f.cells_, fuse::PeeledCells::build("xor", w, o, std::move(plan), width, Thirds{}));
     return f;
   }
 
@@ -91,12 +93,12 @@ class Xor {
   };
 
   static constexpr std::uint64_t kShardKeys = std::uint64_t{1} << 16;  // peels within a second-level cache of 1 MiB
-  static constexpr double kSlotsPerKey =
-      1.227;  // the threshold is 1.222 (paper, section 2); 8 attempts in 10 peel at 10,000 keys, 19 in 20 at 60,000
+  // The threshold is 1.222 (paper, section 2); 8 attempts in 10 peel at 10,000 keys, 19 in 20 at 60,000.
+  static constexpr double kSlotsPerKey = 1.227;
   static constexpr double kSpareSlots = 32;  // paper, algorithm 2
-  static constexpr double kPrice = 1.2325;   // slots a key, with the spare ones, the shards and rounding
+  static constexpr double kPrice = 1.2325;   // slots per key, with the spare ones, the shards and rounding
 
-  PeeledCells cells_;
+  fuse::PeeledCells cells_;
 };
 
 static_assert(TunableFilter<Xor> && BatchFilter<Xor> && !DynamicFilter<Xor>);

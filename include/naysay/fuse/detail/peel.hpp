@@ -1,32 +1,31 @@
-// Peel: finds cell values such that the cells of every key, xored, give its fingerprint. Xor and BinaryFuse are two
-// ways to say which cells a key has; all the rest is here.
+// Peel: finds cell values such that the xor of the cells of every key is its fingerprint. Xor and BinaryFuse differ
+// only in which cells a key has (their Geometry); the rest of both is here.
 //
-//   keys a b c           cell   0   1   2   3   4          cell 0 has only a: a is peeled, and will be given its
-//   a: cells 0 2 3             a   b   a   a   c           fingerprint by cell 0, whatever 2 and 3 become. Without a,
-//   b: cells 1 2 4                     b   c   b           cell 3 has only c, and so on until no key is left. Then the
-//   c: cells 2 3 4                     c                   cells are set in the reverse order.
+//   keys a b c           cell   0   1   2   3   4          Cell 0 has only a: a is peeled. Cell 0 will give a its
+//   a: cells 0 2 3             a   b   a   a   c           fingerprint, whatever 2 and 3 become. Without a, cell 3 has
+//   b: cells 1 2 4                     b   c   b           only c, and so on until no key is left. Then the cells are
+//   c: cells 2 3 4                     c                   set in the reverse order.
 //
-// Keys are dealt to shards (core/shards.hpp), each peeled on its own with its own seed, so that a build runs on any
-// number of threads, in little memory, and repeats only a shard when the keys of one do not peel.
+// Keys are split into shards (core/detail/shards.hpp). Each shard is peeled on its own with its own seed, so a build
+// runs on any number of threads, in little memory, and if the keys of a shard do not peel, only that shard is repeated.
 //
 //   digest.lo --> shard, word     (word ^ shard.seed) * odd = h --> cells (by the Geometry), fingerprint
 //
-// While it is peeled, a slot is one word, so that a touch is one cache line:
+// While a shard is peeled, a slot is one word, so that it lies in one cache line:
 //
 //   | xor of the h of its keys, 56 bits | how many, 6 bits | xor of which cell this slot is of each, 2 bits |
 //
 // A Geometry says where a key's cells are:
-//   static constexpr unsigned kArity;                    cells a key has, at most 4
+//   static constexpr unsigned kArity;                    the number of cells of a key, at most 4
 //   static constexpr bool kLocal;                        keys with near h have near cells
-//   std::uint64_t slots(std::uint32_t range) const;      cells of a shard of that range
+//   std::uint64_t slots(std::uint32_t range) const;      the number of cells of a shard of that range
 //   void place(std::uint64_t h, std::uint64_t first, std::uint32_t range, std::uint64_t (&at)[kArity]) const;
 //                                                        all different, in [first, first + slots(range)), from the
 //                                                        high 56 bits of h
 //
 // Promises   the cells of every key give its fingerprint. A key that comes more than once counts once.
-// Cost       a shard takes 13 bytes of scratch a key, 17 if it is local and large; an attempt succeeds with a
-// probability
-//            that the caller chooses by the number of slots.
+// Cost       A shard needs 13 bytes of scratch per key, 17 if it is local and large. An attempt succeeds with a
+//            probability that the caller chooses by the number of slots.
 // Source     F. Botelho, R. Pagh, N. Ziviani: Simple and Space-Efficient Minimal Perfect Hash Functions, 2007.
 #pragma once
 
@@ -37,11 +36,11 @@
 
 #include "naysay/core/detail/shards.hpp"
 
-namespace naysay {
+namespace naysay::fuse {
 
 class PeeledCells {
  public:
-  // One shard: where its cells begin, how far its keys reach, and the seed with which they peeled.
+  // One shard: where its cells begin, how many there are, and the seed with which its keys peeled.
   struct Shard {
     std::uint64_t seed = 0;
     std::uint32_t first = 0;  // in units of kUnit cells
@@ -54,11 +53,11 @@ class PeeledCells {
     Array<Shard> shards;
     std::uint64_t cells = 0;
 
-    // The widest cell, 1 to 32 bits, with which the whole stays within bits_per_key for each of n keys and fixed_bits
-    // beside, and no wider than bits_per_key: a handful of keys does not live on the fixed bits. 0 if there is none.
+    // The widest cell, 1 to 32 bits, with which the whole stays within bits_per_key for each of n keys plus fixed_bits,
+    // and no wider than bits_per_key, so that a handful of keys does not use up the fixed bits. 0 if there is none.
     unsigned widest(double bits_per_key, std::uint64_t n, std::uint64_t fixed_bits) const noexcept {
-      const double beside = static_cast<double>(128 * shards.size() + 224);  // two words and the n and b of Cells
-      const double bits = bits_per_key * static_cast<double>(n) + static_cast<double>(fixed_bits) - beside;
+      const double other = static_cast<double>(128 * shards.size() + 224);  // two words and the n and b of Cells
+      const double bits = bits_per_key * static_cast<double>(n) + static_cast<double>(fixed_bits) - other;
       return static_cast<unsigned>(std::clamp(std::min(bits / static_cast<double>(cells), bits_per_key), 0.0, 32.0));
     }
   };
@@ -103,7 +102,7 @@ class PeeledCells {
               std::max<std::uint64_t>(slots / 2 + 1, sorts(geometry, slots) ? keys.size() : 0));
           bool peeled = false;
           for (std::uint64_t attempt = 0; attempt < kAttempts && !peeled; ++attempt) {
-            if (attempt == 1) {  // perhaps a key comes twice; looked for only now, because most shards peel at once
+            if (attempt == 1) {  // a key may come twice; checked only now, because most first attempts succeed
               std::sort(keys.begin(), keys.end());
               keys = keys.first(static_cast<std::size_t>(std::unique(keys.begin(), keys.end()) - keys.begin()));
             }
@@ -159,7 +158,7 @@ class PeeledCells {
   // fits(first, range): the geometry keeps every h within the slots(range) cells from `first` on.
   template <class Geometry, class Fits>
   Result<Ok> validate(std::string_view who, const Geometry& geometry, Fits fits) const {
-    if (auto ok = cells_.validate(); !ok) return ok;
+    NAYSAY_CHECK(cells_.validate());
     if (shards_.empty()) return Error{Errc::corrupt, std::string(who) + ": there are 0 shards; it needs at least 1"};
     for (const Shard& shard : shards_) {
       const std::uint64_t first = shard.first * kUnit, end = first + geometry.slots(shard.range);
@@ -177,7 +176,7 @@ class PeeledCells {
   // An attempt fails with probability 1/2 at worst (tiny sets), so 2^-256 for all of them.
   static constexpr std::uint64_t kAttempts = 256;
 
-  // Nobody looks at the low eight bits of h: there a slot counts.
+  // The low eight bits of h are not used, so that a slot can count in them.
   static std::uint64_t hash(std::uint64_t key, std::uint64_t seed) noexcept {
     return (key ^ seed) * 0xe7037ed1a0b428dbu;
   }
@@ -215,7 +214,7 @@ class PeeledCells {
     return (x & cells_.max()) == 0;
   }
 
-  // Whether the keys of a shard are brought into the order of their cells first: from about a second-level cache on.
+  // Whether the keys of a shard are sorted by their cells first: if the cells exceed about a second-level cache.
   template <class Geometry>
   static bool sorts(const Geometry&, std::uint64_t slots) noexcept {
     return Geometry::kLocal && slots >= (std::uint64_t{1} << 17);
@@ -233,13 +232,13 @@ class PeeledCells {
   }
 
   // True, and words holds the cell values, if all keys peel. Requires words all zero, and in scratch room for the keys
-  // if sorts(), and for slots + 1 numbers of 32 bits: the peeled slots from the left end on and those to look at from
-  // the right end on. Each slot comes to be of one key once, so the two never meet.
+  // if sorts(), and for slots + 1 numbers of 32 bits: the peeled slots from the left end on, and those to look at next
+  // from the right end on. A slot is left with a single key at most once, so the two never meet.
   template <class Geometry>
   static bool peel(std::span<const std::uint64_t> keys, const Shard& shard, const Geometry& geometry,
                    std::uint64_t* words, std::uint64_t slots, std::uint64_t* scratch) noexcept {
     constexpr unsigned k = Geometry::kArity;
-    constexpr std::uint64_t kOne = 4, kCount = 0xfc, kMany = 0x80;  // a slot of 32 keys has copies of one key
+    constexpr std::uint64_t kOne = 4, kCount = 0xfc, kMany = 0x80;  // a slot has 32 keys only if keys repeat
     std::uint64_t at[k], seen = 0;
     const auto add = [&](std::uint64_t hash_of_key) {
       const std::uint64_t h = hash_of_key & ~std::uint64_t{0xff};
@@ -293,4 +292,4 @@ class PeeledCells {
   Cells cells_;
 };
 
-}  // namespace naysay
+}  // namespace naysay::fuse
