@@ -16,7 +16,7 @@ TEST(HabfTheory, SetBitsHaveASingleOwnerAsOftenAsEquation3Says) {
     for (std::uint64_t b : {4u, 8u, 13u}) {
       std::vector<unsigned> owners(b * 20'000);
       for (const Digest& d : keys)
-        for (unsigned i = 1; i <= k; ++i) ++owners[fast_range(habf_hash(d, i), owners.size())];
+        for (unsigned i = 1; i <= k; ++i) ++owners[fast_range(habf::nth_function(d, i), owners.size())];
       double set = 0, single = 0;
       for (unsigned n : owners) set += n > 0, single += n == 1;
       EXPECT_NEAR(single / set, habf::single_owner(k, static_cast<double>(b)), 0.012) << "k " << k << ", b " << b;
@@ -29,7 +29,7 @@ TEST(HabfTheory, AKeyFindsAWayOutAsOftenAsItSays) {
     const std::uint64_t m = b * 10'000;
     constexpr unsigned k = 3, family = 4;
     std::vector<bool> set(m), critical(m);
-    const auto position = [&](Digest d, unsigned i) { return fast_range(habf_hash(d, i), m); };
+    const auto position = [&](Digest d, unsigned i) { return fast_range(habf::nth_function(d, i), m); };
     for (const Digest& d : keys)
       for (unsigned i = 1; i <= k; ++i) set[position(d, i)] = true;
     for (const Digest& d : negatives)
@@ -80,13 +80,13 @@ Measured measure(unsigned k, double bits_per_key) {
   const auto keys = numbers(0, kKeys), negatives = numbers(1 << 30, kKeys);
   const auto m = static_cast<std::uint64_t>(0.8 * bits_per_key * kKeys);
   Array<std::uint64_t> words(words_for_bits(m));
-  HashExpressor expressor(m / 20, 5);
+  habf::HashExpressor expressor(m / 20, 5);
   const Workload w{.keys = keys, .negatives = negatives};
-  const TpjoOutcome o = Tpjo<true>(w, {}, k, expressor.family(), m, words.mutable_data(), expressor).run();
+  const habf::TpjoOutcome o = habf::Tpjo<true>(w, {}, k, expressor.family(), m, words.mutable_data(), expressor).run();
   std::uint64_t first = 0;
   for (const Digest& d : negatives) {
     bool all = true;
-    for (unsigned i = 1; i <= k; ++i) all &= test_bit(words.data(), fast_range(habf_hash(d, i), m));
+    for (unsigned i = 1; i <= k; ++i) all &= test_bit(words.data(), fast_range(habf::nth_function(d, i), m));
     first += all;
   }
   const Habf f = *Habf::build(w, {.bits_per_key = bits_per_key, .k = k, .cell_bits = 5});

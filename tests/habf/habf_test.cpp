@@ -37,7 +37,7 @@ TYPED_TEST(HabfAndFast, NeverDeniesAKeyItWasBuiltFromWhateverTheParameters) {
   const auto keys = numbers(0, 700), negatives = numbers(1 << 30, 1400);
   const Workload w{.keys = keys, .negatives = negatives};
   for (unsigned cell_bits = 3; cell_bits <= 6; ++cell_bits)
-    for (unsigned k = 1; k < std::min(12u, HashExpressor::family_of(cell_bits)); ++k)
+    for (unsigned k = 1; k < std::min(12u, habf::HashExpressor::family_of(cell_bits)); ++k)
       for (double ratio : {0.01, 0.25, 2.0})
         for (double bits : {2.0, 8.0}) {
           const TypeParam f =
@@ -169,13 +169,13 @@ TEST(Tpjo, LosesTrackOfNoRefusedNegative) {
   for (double bits : {5.0, 8.0, 12.0}) {
     const auto m = static_cast<std::uint64_t>(bits * 10'000);
     Array<std::uint64_t> words(words_for_bits(m));
-    HashExpressor expressor(m / 16, 4);
+    habf::HashExpressor expressor(m / 16, 4);
     const Workload w{.keys = keys, .negatives = negatives, .costs = costs};
-    const TpjoOutcome o = Tpjo<true>(w, {}, 3, 5, m, words.mutable_data(), expressor).run();
+    const habf::TpjoOutcome o = habf::Tpjo<true>(w, {}, 3, 5, m, words.mutable_data(), expressor).run();
     double passing = 0;
     for (std::size_t i = 0; i < negatives.size(); ++i) {
       bool all = true;
-      for (unsigned h = 1; h <= 3; ++h) all &= test_bit(words.data(), fast_range(habf_hash(negatives[i], h), m));
+      for (unsigned h = 1; h <= 3; ++h) all &= test_bit(words.data(), fast_range(habf::nth_function(negatives[i], h), m));
       if (all) passing += costs[i];
     }
     requeued += o.requeued;

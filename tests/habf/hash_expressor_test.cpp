@@ -10,6 +10,8 @@
 namespace naysay {
 namespace {
 
+using habf::HashExpressor;
+
 using Functions = std::vector<std::uint8_t>;
 
 // What a key with those cells (by function, 0 the entry) finds; empty if it finds no chain.

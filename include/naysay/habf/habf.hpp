@@ -1,5 +1,7 @@
-// Habf: a Bloom filter whose keys step aside for known negatives, costly ones first. The hash functions of a few keys
-// are exchanged so that a bit which let a negative pass is cleared, and a HashExpressor remembers the exchange.
+// Habf: a Bloom filter that moves keys to other bits so that known negatives are refused, the costliest first.
+//
+// A known negative is accepted if all its bits are set. If one of these bits was set by a single key, that key can use
+// another hash function instead, and the bit is cleared. A HashExpressor remembers the functions of keys that moved.
 //
 //   x --> h1 h2 h3 --> Bloom filter: all set? ---- yes --------------------> maybe
 //                                       |
@@ -11,38 +13,41 @@
 //                 v                                        v
 //                 no                                       no
 //
-// Two filters share this file, and a Kind says in what they differ:
-//   habf      keys may also move to clear bits; Gamma watches over the refused negatives
-//   f-habf    keys move to set bits only: no Gamma, a faster build. With fewer ways out it needs more functions, so its
-//             cells have 5 bits by default, as in the authors' code.
-// Both take their functions from double hashing, which the paper keeps for f-HABF. Independent functions (nth_hash)
-// refused no more of the known (0.087 % against 0.082 % passed, 1.49 M keys at 1.5 MB) and made positive queries 1.3
-// times as slow.
+// Two filters share this file. Their Kind says in what they differ:
+//   habf      keys may also move to clear bits; the index Gamma finds the refused negatives that this would harm
+//   f-habf    keys move to set bits only: no Gamma, a faster build. There are fewer ways to move, so it needs more
+//             functions, and its cells have 5 bits by default, as in the authors' code.
+// Both use double hashing, which the paper uses for f-HABF only. Independent functions (nth_hash) refused no more of
+// the known negatives and made positive queries slower.
 //
 //   paper           here
 //   Delta           space_ratio, HashExpressor : Bloom filter
 //   cell size       cell_bits
 //   |H|, H0         family, functions 1..k; function i is double_hash(d, i)
 //   f               nth_hash(d, 0)
-//   V, Gamma, CQ    tpjo.hpp
+//   V, Gamma, CQ    detail/habf_build.hpp
 //
-// choose = true looks for k, cell_bits and space_ratio itself: it builds filters from a sample of the workload and
-// takes the one with the least (1 - stranger_share) * weighted rate on the known + stranger_share * rate on strangers.
-// It takes a plain Bloom filter where that is best. max_stranger_fpr bounds what may be taken, and what is given.
+// With choose = true the build finds k, cell_bits and space_ratio itself. It builds filters from a sample of the
+// workload and uses the parameters with the least (1 - stranger_share) * weighted rate on the known negatives +
+// stranger_share * rate on strangers. That may be a plain Bloom filter. max_stranger_fpr bounds the rate on strangers.
 //
-// Edge cases   a negative that is also a key is a key, and no effort is spent on it. Of a negative that comes more than
-//              once, each copy counts with its own cost. A negative of cost 0 is a stranger. Equal costs: in input
-//              order. No negatives, or none that collides: a Bloom filter of k functions and an empty HashExpressor.
+// Edge cases   A negative that is also a key is a key; the build does nothing for it. If a negative is given more than
+//              once, each copy counts with its own cost. A negative of cost 0 is a stranger. Equal costs are handled in
+//              input order. Without negatives, or if none collides, this is a Bloom filter of k functions with an empty
+//              HashExpressor.
 //
 // Promises   never denies a key it was built from.
-// Does not   refuse all known negatives, only as many as it can, costliest first. Strangers pay: a part of the budget
-//            is the HashExpressor, and k is small: more of them pass than through a Bloom filter of the same size.
-// Cost       query: k bits at random, then on average less than one cell for who is refused. Build: see tpjo.hpp.
-// Source     Xie et al., Hash Adaptive Bloom Filter, ICDE 2021.
+// Does not   refuse all known negatives, only as many as it can, the costliest first. Strangers are accepted more often
+//            than by a Bloom filter of the same size, because k is small and part of the budget is the HashExpressor.
+// Cost       Query: k bits at random, then on average less than one cell if the bits refuse. Build: see
+//            detail/habf_build.hpp.
+// Source     R. Xie et al., "Hash Adaptive Bloom Filter", ICDE 2021.
 #pragma once
 
-#include <unordered_set>
+#include <array>
+#include <vector>
 
+#include "naysay/core/detail/digest_set.hpp"
 #include "naysay/habf/detail/hash_expressor.hpp"
 #include "naysay/habf/detail/habf_build.hpp"
 #include "naysay/habf/habf_rates.hpp"
@@ -53,7 +58,7 @@ namespace naysay {
 struct HabfKind {
   static constexpr std::string_view kName = "habf";
   static constexpr std::string_view kAbout =
-      "Bloom whose keys step aside for known negatives, costliest first; strangers pass more often";
+      "Bloom whose keys move away from known negatives, costliest first; more strangers are accepted";
   static constexpr bool kGamma = true;
   static constexpr unsigned kCellBits = 4;  // paper, V-D
 };
@@ -61,9 +66,9 @@ struct HabfKind {
 struct FastHabfKind {
   static constexpr std::string_view kName = "f-habf";
   static constexpr std::string_view kAbout =
-      "habf without the search for clear bits: built faster, refuses fewer of the known";
+      "habf without the search for clear bits: built faster, refuses fewer known negatives";
   static constexpr bool kGamma = false;
-  static constexpr unsigned kCellBits = 5;  // with 4 bits 1.2 to 20 times as many of the known pass (1.25 to 3.25 MB)
+  static constexpr unsigned kCellBits = 5;  // as in the authors' code
 };
 
 template <class Kind>
@@ -93,13 +98,13 @@ class HashAdaptiveBloom {
   static constexpr Claims kClaims = {.about = Kind::kAbout, .uses_negatives = true};
 
   static Result<HashAdaptiveBloom> build(const Workload& w, const Params& given, const BuildOptions& o = {}) {
-    if (auto ok = check(given); !ok) return ok.error();
+    NAYSAY_CHECK(check(given));
     const Params p = given.choose ? chosen(w, given) : given;
     HashAdaptiveBloom f;
-    const TpjoOutcome outcome = f.fill(w, p, o);
+    const habf::TpjoOutcome outcome = f.fill(w, p, o);
     if (const double fpr = p.max_stranger_fpr < 1 ? f.expected_fpr() : 0; fpr > p.max_stranger_fpr)
       return Error{Errc::out_of_budget, std::string(Kind::kName) + ": " + rounded_text(fpr * 100) +
-                                            " % of strangers would pass at " + rounded_text(p.bits_per_key) +
+                                            " % of strangers would be accepted at " + rounded_text(p.bits_per_key) +
                                             " bits per key; max_stranger_fpr allows " +
                                             rounded_text(p.max_stranger_fpr * 100) + " %, " +
                                             (p.choose ? "so give more bits" : "so give more bits or choose=true")};
@@ -110,10 +115,10 @@ class HashAdaptiveBloom {
   bool may_contain(Digest d) const noexcept {
     bool all = true;
     std::uint64_t i = 1;
-    // The first reads run side by side: leaving early would save less than the wrong guesses of a branch cost.
+    // The first reads run in parallel: leaving early would save less than mispredicted branches cost.
     for (const std::uint64_t last = std::min<std::uint64_t>(k_, kSideBySide); i <= last; ++i)
-      all &= test_bit(words_.data(), position(habf_hash(d, i)));
-    for (; all && i <= k_; ++i) all = test_bit(words_.data(), position(habf_hash(d, i)));
+      all &= test_bit(words_.data(), position(habf::nth_function(d, i)));
+    for (; all && i <= k_; ++i) all = test_bit(words_.data(), position(habf::nth_function(d, i)));
     return all || second_look(d);
   }
 
@@ -132,7 +137,7 @@ class HashAdaptiveBloom {
   }
   Result<Ok> validate() const {
     const std::string who(Kind::kName);
-    if (auto ok = expressor_.validate(); !ok) return ok;
+    NAYSAY_CHECK(expressor_.validate());
     const unsigned most = expressor_.empty() ? kMaxPlainK : expressor_.family();
     if (k_ < 1 || k_ > most)
       return Error{Errc::corrupt, who + ": k is " + std::to_string(k_) + "; it must be 1 to " + std::to_string(most)};
@@ -144,20 +149,20 @@ class HashAdaptiveBloom {
 
  private:
   static constexpr unsigned kMaxPlainK = 64;
-  static constexpr std::uint64_t kSideBySide = 3;  // the default k; of more, a stranger meets few
+  static constexpr std::uint64_t kSideBySide = 3;  // the default k; few strangers get further
 
   std::uint64_t position(std::uint64_t hash) const noexcept { return fast_range(hash, bits_); }
 
   bool second_look(Digest d) const noexcept {
     if (expressor_.empty()) return false;
-    return expressor_.follow(k_, expressor_.cell_of(habf_entry(d)), [&](unsigned function) {
-      const std::uint64_t hash = habf_hash(d, function);
-      return test_bit(words_.data(), position(hash)) ? expressor_.cell_of(hash) : HashExpressor::kNoCell;
+    return expressor_.follow(k_, expressor_.cell_of(habf::entry_hash(d)), [&](unsigned function) {
+      const std::uint64_t hash = habf::nth_function(d, function);
+      return test_bit(words_.data(), position(hash)) ? expressor_.cell_of(hash) : habf::HashExpressor::kNoCell;
     });
   }
 
   struct Rates {
-    double first, second;  // of strangers: let pass by the first look; refused by the first, let pass by the second
+    double first, second;  // of strangers: accepted by the first look; refused by the first and accepted by the second
   };
   Rates rates() const {
     if (bits_ == 0) return {0, 0};
@@ -166,10 +171,10 @@ class HashAdaptiveBloom {
     const double ones = static_cast<double>(set) / static_cast<double>(bits_);
     const double first = std::pow(ones, k_);
     if (expressor_.empty()) return {first, 0};
-    std::array<double, HashExpressor::kMaxFamily + 1> at{}, end{};
+    std::array<double, habf::HashExpressor::kMaxFamily + 1> at{}, end{};
     const double share = 1 / static_cast<double>(expressor_.cells());
     for (std::uint64_t i = 0; i < expressor_.cells(); ++i) {
-      const HashExpressor::Cell c = expressor_.cell(i);
+      const habf::HashExpressor::Cell c = expressor_.cell(i);
       at[c.function] += share;
       if (c.end) end[c.function] += share;
     }
@@ -187,9 +192,9 @@ class HashAdaptiveBloom {
   static Result<Ok> check_shape(const Params& p) {
     if (!(p.space_ratio >= 0 && p.space_ratio <= kMaxSpaceRatio))
       return wrong("space_ratio is " + to_text(p.space_ratio) + "; it must be 0 to " + to_text(kMaxSpaceRatio));
-    if (p.cell_bits < HashExpressor::kMinCellBits || p.cell_bits > HashExpressor::kMaxCellBits)
+    if (p.cell_bits < habf::HashExpressor::kMinCellBits || p.cell_bits > habf::HashExpressor::kMaxCellBits)
       return wrong("cell_bits is " + std::to_string(p.cell_bits) + "; it must be 3 to 6");
-    const unsigned named = HashExpressor::family_of(p.cell_bits);
+    const unsigned named = habf::HashExpressor::family_of(p.cell_bits);
     if (p.family > named)
       return wrong("family is " + std::to_string(p.family) + "; a cell of " + std::to_string(p.cell_bits) +
                    " bits names at most " + std::to_string(named));
@@ -199,15 +204,15 @@ class HashAdaptiveBloom {
                    (p.space_ratio == 0 ? "" : ", less than the functions in all"));
     return Ok{};
   }
-  static constexpr double kMaxSpaceRatio = 16;         // beyond, there is hardly a Bloom filter left
+  static constexpr double kMaxSpaceRatio = 16;         // beyond this there is hardly a Bloom filter left
   static constexpr double kMinSpaceRatio = 1.0 / 256;  // the least that is tried
 
   static unsigned family_of(const Params& p) noexcept {
-    return p.family != 0 ? p.family : HashExpressor::family_of(p.cell_bits);
+    return p.family != 0 ? p.family : habf::HashExpressor::family_of(p.cell_bits);
   }
 
-  // Shares the budget out, sets the keys' bits and moves them away from the negatives.
-  TpjoOutcome fill(const Workload& w, const Params& p, const BuildOptions& o) {
+  // Divides the budget, sets the keys' bits and moves them away from the negatives.
+  habf::TpjoOutcome fill(const Workload& w, const Params& p, const BuildOptions& o) {
     const std::uint64_t budget = budget_bits(p.bits_per_key, w.keys.size());
     k_ = p.k;
     bits_ = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(static_cast<double>(budget) / (1 + p.space_ratio)));
@@ -215,21 +220,22 @@ class HashAdaptiveBloom {
     const std::uint64_t cells = p.space_ratio == 0 ? 0 : (budget - bits_) / p.cell_bits;
     if (cells == 0) {
       for (const Digest& d : w.keys)
-        for (unsigned i = 1; i <= k_; ++i) set_bit(words_.mutable_data(), position(habf_hash(d, i)));
+        for (unsigned i = 1; i <= k_; ++i) set_bit(words_.mutable_data(), position(habf::nth_function(d, i)));
       return {};
     }
-    expressor_ = HashExpressor(cells, p.cell_bits);
-    return Tpjo<Kind::kGamma>(w, o, k_, family_of(p), bits_, words_.mutable_data(), expressor_).run();
+    expressor_ = habf::HashExpressor(cells, p.cell_bits);
+    return habf::Tpjo<Kind::kGamma>(w, o, k_, family_of(p), bits_, words_.mutable_data(), expressor_).run();
   }
 
   // ---- choosing ----
 
-  static constexpr std::uint64_t kSampleKeys = 1 << 16;  // a trial then takes some 20 ms
-  static constexpr std::uint64_t kRanks = 64;            // ranks of cost within which a trial takes the mean rate
-  static constexpr double kSampleMargin = 0.98;  // the bound on strangers is kept on the sample with this to spare
+  static constexpr std::uint64_t kSampleKeys = 1 << 16;  // so that a trial is short
+  static constexpr std::uint64_t kRanks = 64;            // groups by rank; a trial uses the mean rate of each
+  static constexpr double kSampleMargin = 0.98;  // of the bound on strangers: what a trial on the sample may reach
 
-  // A hill climb over k, space ratio and cell size, with a plain Bloom filter to beat. Each trial is a filter of a
-  // sample, because rates depend on bits per key and negatives per key, and hardly on the number of keys.
+  // A hill climb over k, space ratio and cell size; the result is compared with a plain Bloom filter. Each trial builds
+  // a filter from a sample, because rates depend on bits per key and negatives per key, and hardly on the number of
+  // keys.
   static Params chosen(const Workload& w, const Params& given) {
     const std::uint64_t stride = std::max<std::uint64_t>(1, w.keys.size() / kSampleKeys);
     std::vector<Digest> keys, negatives;
@@ -312,7 +318,7 @@ class HashAdaptiveBloom {
 
   // ---- reporting ----
 
-  void report(const Workload& w, const Params& p, const BuildOptions& o, const TpjoOutcome& outcome) const {
+  void report(const Workload& w, const Params& p, const BuildOptions& o, const habf::TpjoOutcome& outcome) const {
     o.say("k", p.k);
     o.say("cell bits", expressor_.empty() ? 0 : p.cell_bits);
     o.say("space ratio", p.space_ratio);
@@ -323,27 +329,28 @@ class HashAdaptiveBloom {
     o.say("collisions failed, no room in the HashExpressor", static_cast<double>(outcome.no_room));
     o.say("negatives re-queued", static_cast<double>(outcome.requeued));
 
-    // The keys among the accepted negatives are no mistakes.
-    const auto word = [](const Digest& d) { return static_cast<std::size_t>(d.lo); };
-    std::unordered_set<Digest, decltype(word)> accepted(0, word);
-    double all = 0, passed = 0;
+    // A negative that is also a key is accepted rightly.
+    std::vector<Digest> accepted;
     for (const Digest& d : w.negatives)
-      if (may_contain(d)) accepted.insert(d);
-    std::unordered_set<Digest, decltype(word)> members(0, word);
+      if (may_contain(d)) accepted.push_back(d);
+    const DigestSet set = DigestSet::of(accepted);
+    std::vector<bool> is_key(accepted.size());
     for (const Digest& d : w.keys)
-      if (accepted.count(d)) members.insert(d);
+      if (const std::uint32_t at = set.find(d); at != DigestSet::kNone) is_key[at] = true;
+    double all = 0, passed = 0;
     std::uint64_t also_keys = 0;
     for (std::size_t i = 0; i < w.negatives.size(); ++i) {
-      if (members.count(w.negatives[i])) {
+      const std::uint32_t at = set.find(w.negatives[i]);
+      if (at != DigestSet::kNone && is_key[at]) {
         ++also_keys;
         continue;
       }
       all += w.cost(i);
-      if (accepted.count(w.negatives[i])) passed += w.cost(i);
+      if (at != DigestSet::kNone) passed += w.cost(i);
     }
     o.say("negatives that are keys", static_cast<double>(also_keys));
     if (all > 0) {
-      // What failed still passes; of the others, those that meet a chain by accident.
+      // Collisions that failed are accepted; of the others, those that find a chain by accident.
       const Rates r = rates();
       const double left = expressor_.empty() ? r.first : outcome.left / all;
       o.say("weighted fpr expected", left + (1 - left) * (r.first < 1 ? r.second / (1 - r.first) : 0));
@@ -355,7 +362,7 @@ class HashAdaptiveBloom {
   Array<std::uint64_t> words_;
   std::uint64_t bits_ = 0;
   std::uint32_t k_ = 0;
-  HashExpressor expressor_;
+  habf::HashExpressor expressor_;
 };
 
 using Habf = HashAdaptiveBloom<HabfKind>;

@@ -1,25 +1,30 @@
-// HABF in numbers: how many collisions its build can resolve, and how often it errs. Numbers in, numbers out.
+// HABF rates: how many collisions the build of an HABF can resolve, and the rates that follow. Numbers in, numbers out.
+//
+// A collision is a known negative all of whose bits are set. The build moves keys to other functions to resolve it.
 //
 //   paper            here
 //   |S|, |O|         keys, negatives
 //   m, omega         bits (of the Bloom filter), cells (of the HashExpressor)
 //   b                bits / keys
-//   P_xi             habf_single_owner      Eq. 3
-//   P'_c             habf_move_exists       appendix; here without its loss, see there
-//   E(t)             habf_resolved          Eq. 12
-//   F*_bf            habf_bloom_bound       Eq. 19
-//   F_h              habf_chain_bound       III-F, the bound t / omega
-//   F_habf           habf_total             Eq. 2
+//   P_xi             single_owner           Eq. 3
+//   P'_c             move_exists            appendix; here exact, see there
+//   E(t)             resolved               Eq. 12
+//   F*_bf            bloom_bound            Eq. 19
+//   F_h              chain_bound            III-F, the bound t / omega
+//   F_habf           total                  Eq. 2
 //
 // The printed Eq. 5 and 8 have lost an exponent of -1: (1 - x)^|S| - 1 stands for (1 - x)^-|S| - 1, or Eq. 3 would not
 // follow from them.
+//
+// Source     R. Xie et al., "Hash Adaptive Bloom Filter", ICDE 2021.
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cassert>
 #include <cmath>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 namespace naysay::habf {
 
@@ -58,7 +63,7 @@ inline double move_exists(const HabfShape& s) noexcept {
 // The collisions before the build begins to move keys: T in expectation.
 inline double collisions(const HabfShape& s) noexcept { return s.negatives * std::pow(ones(s), s.k); }
 
-// E(t): at least so many of T collisions are resolved.
+// E(t): at least this many of T collisions are resolved.
 inline double resolved(double collisions, double move_exists, double cells, unsigned k) noexcept {
   const double squared = static_cast<double>(k) * k, tried = collisions * move_exists;
   return cells <= squared ? 0.0 : tried * (cells - squared) / (cells + tried * squared);
@@ -76,22 +81,24 @@ inline double chain_bound(double stored, double cells) noexcept {
   return cells <= 0 ? 0.0 : std::min(1.0, stored / cells);
 }
 
-// F_habf: who is refused by the Bloom filter gets a second look if it finds a chain.
+// F_habf: what the Bloom filter refuses is tested a second time if it finds a chain.
 inline double total(double bloom, double chain) noexcept { return bloom + chain * bloom * (1 - bloom); }
 
-// The share of strangers that the second look lets pass after the first refused them, from what the HashExpressor
-// holds: of all cells, at[i] hold function i and end[i] of those an end besides (i from 1; at[0] is not used). H0
-// is 1..k and `ones` the share of set bits.
+// The share of strangers that the first look refuses and the second accepts, from what the HashExpressor holds. at[i] is
+// the share of all cells that hold function i, end[i] the share that hold it and are an end (i from 1; at[0] is not
+// used). H0 is 1..k and `ones` the share of set bits. Requires k <= kMaxChain.
 //
 // A chain is k different functions: k - 1 cells, in any order, and an end. All its k bits are set with ones^k, and the
 // first look refused if at least one of the H0 functions outside the chain meets a clear bit.
-inline double second_look(std::span<const double> at, std::span<const double> end, unsigned k, double ones) {
+inline constexpr unsigned kMaxChain = 31;
+inline double second_look(std::span<const double> at, std::span<const double> end, unsigned k, double ones) noexcept {
+  assert(k <= kMaxChain);
   // way[c * (k + 1) + h][e]: the weight of all choices of c functions, h of them in H0, e: one of them is the end.
   struct Weight {
     double open = 0, ended = 0;
   };
   const std::size_t side = k + 1;
-  std::vector<Weight> way(side * side);
+  std::array<Weight, (kMaxChain + 1) * (kMaxChain + 1)> way{};
   way[0].open = 1;
   for (std::size_t i = 1; i < at.size(); ++i) {
     const bool first = i <= k;

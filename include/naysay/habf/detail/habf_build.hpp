@@ -1,6 +1,6 @@
-// Tpjo: two-phase joint optimisation, the build of HABF. It moves functions of keys away from costly negatives.
+// Tpjo: two-phase joint optimisation, the build of HABF. It moves keys to other functions for costly negatives.
 //
-//   collision queue      costliest first; victims of a move join the tail
+//   collision queue      costliest first; negatives that a move makes collide again join the tail
 //        |
 //        v
 //   negative x accepted: bits  p1  p2  p3  all set
@@ -18,10 +18,10 @@
 //   V       the bits of the queued collisions, each with the one key that set it, by digest. A second pass over the
 //           keys finds it; a bit that two different keys set is fixed.
 //   Gamma   the targets: bits that one of those keys could move to. A refused negative is in danger only if all its
-//           clear bits are targets, and then it *watches* one of them, no matter which: setting a bit concerns only
-//           its watchers; one with another clear bit goes on to that, one without is accepted from then on.
+//           clear bits are targets, and then it *watches* one of them, no matter which. When a bit is set, only its
+//           watchers are looked at: one with another clear bit watches that, one without is accepted from then on.
 //
-// Victims are queued again, at the tail: they are the next round, with a V and a Gamma of their own.
+// Negatives that are accepted again are the next round, with a V and a Gamma of their own.
 //
 //   paper                      here
 //   V[i].keyid, .singleflag    owner_[wanted_.slot(i)], not fixed_
@@ -33,16 +33,16 @@
 //
 // Promises   no key is ever denied: a bit is cleared only when its single owner leaves it, and by then the owner's new
 //            functions are in the HashExpressor.
-// Cost       a pass over the keys and one over the negatives, and the same again for each round; memory of about three
+// Cost       One pass over the keys and one over the negatives, and both again for each round. Memory: about three
 //            times the filter.
-// Source     Xie et al., Hash Adaptive Bloom Filter, ICDE 2021, III-D.
+// Source     R. Xie et al., "Hash Adaptive Bloom Filter", ICDE 2021, III-D.
 #pragma once
 
 #include "naysay/habf/detail/hash_expressor.hpp"
 
-namespace naysay {
+namespace naysay::habf {
 
-// What the optimisation did. Collisions are negatives that all keys together, under H0, would let pass.
+// What the optimisation did. Collisions are the negatives that are accepted if all keys use H0.
 struct TpjoOutcome {
   std::uint64_t collisions = 0;    // found at the start
   std::uint64_t moved = 0;         // collisions refused by moving a key
@@ -54,8 +54,8 @@ struct TpjoOutcome {
 };
 
 // The family of HABF: function i >= 1 as a 64-bit word, and the entry to the HashExpressor, independent of all of them.
-inline std::uint64_t habf_hash(Digest d, std::uint64_t i) noexcept { return double_hash(d, i); }
-inline std::uint64_t habf_entry(Digest d) noexcept { return nth_hash(d, 0); }
+inline std::uint64_t nth_function(Digest d, std::uint64_t i) noexcept { return double_hash(d, i); }
+inline std::uint64_t entry_hash(Digest d) noexcept { return nth_hash(d, 0); }
 
 // Gamma: keys may also move to clear bits; otherwise to set ones only.
 template <bool Gamma>
@@ -78,7 +78,7 @@ class Tpjo {
       for (unsigned i = 0; i < k_; ++i) set_bit(words_, at[i]);
     });
     std::vector<std::uint64_t> queue;
-    each(w_.negatives, "habf: asking negatives", words_, [&](std::size_t j, Digest, const std::uint64_t* at) {
+    each(w_.negatives, "habf: querying negatives", words_, [&](std::size_t j, Digest, const std::uint64_t* at) {
       if (clear_among(at) == bits_ && w_.cost(j) > 0) queue.push_back(j);  // at no cost there is nothing to save
     });
     outcome_.collisions = queue.size();
@@ -101,12 +101,12 @@ class Tpjo {
  private:
   using Positions = std::array<std::uint64_t, HashExpressor::kMaxFamily>;
 
-  std::uint64_t position(Digest d, std::uint64_t i) const noexcept { return fast_range(habf_hash(d, i), bits_); }
+  std::uint64_t position(Digest d, std::uint64_t i) const noexcept { return fast_range(nth_function(d, i), bits_); }
   void positions(Digest d, std::uint64_t* at) const noexcept {
     for (std::uint64_t i = 1; i <= k_; ++i) at[i - 1] = position(d, i);
   }
 
-  // Calls body(number, digest, its k positions) for all digests, after their words in `bits` have been asked for.
+  // Calls body(number, digest, its k positions) for all digests, after their words in `bits` have been prefetched.
   template <class Body>
   void each(std::span<const Digest> all, std::string_view stage, const std::uint64_t* bits, Body&& body) const {
     std::array<Positions, kAhead> at;
@@ -167,7 +167,7 @@ class Tpjo {
 
   struct Watcher {
     std::uint64_t negative = 0;
-    std::uint64_t next = 0;  // of those that watch the same bit; 0 is nobody
+    std::uint64_t next = 0;  // of those that watch the same bit; 0: none
   };
 
   // False if all bits of the negative are set. One that has a clear bit which no key can move to need not watch.
@@ -224,7 +224,7 @@ class Tpjo {
     watch(j, at.data());
   }
 
-  // All ways of one owner: phase 1 finds a function that costs no more than the best so far, phase 2 a chain for it.
+  // All moves of one owner: phase 1 finds a function that costs no more than the best so far, phase 2 a chain for it.
   void consider(Digest s, std::uint64_t from, Move& best, bool& found, bool& wanted_room) const {
     std::array<std::uint8_t, HashExpressor::kMaxFamily> functions;
     unsigned leaving = 0, times = 0;
@@ -232,7 +232,7 @@ class Tpjo {
       functions[i] = static_cast<std::uint8_t>(i + 1);
       if (position(s, i + 1) == from) leaving = i, ++times;
     }
-    if (times != 1) return;  // two of its functions lead here: leaving with one would not clear the bit
+    if (times != 1) return;  // two of its functions lead here, so moving one would not clear the bit
     for (unsigned c = k_ + 1; c <= family_; ++c) {
       const std::uint64_t to = position(s, c);
       if (to == from) continue;
@@ -245,7 +245,7 @@ class Tpjo {
       wanted_room = true;
       functions[leaving] = static_cast<std::uint8_t>(c);
       const unsigned at_least = found && price >= best.toll ? best.plan.shared + 1 : 0;
-      const auto cell_of = [&](unsigned i) { return expressor_.cell_of(i == 0 ? habf_entry(s) : habf_hash(s, i)); };
+      const auto cell_of = [&](unsigned i) { return expressor_.cell_of(i == 0 ? entry_hash(s) : nth_function(s, i)); };
       if (at_least > k_ || !expressor_.plan(std::span(functions.data(), k_), cell_of, at_least, best.plan)) continue;
       found = true;
       best.owner = s;
@@ -273,7 +273,7 @@ class Tpjo {
     Positions at;
     positions(move.owner, at.data());
     for (unsigned i = 0; i < k_; ++i)
-      if (at[i] != move.from) fix(at[i]);  // a key is moved at most once: what is left of its bits is there to stay
+      if (at[i] != move.from) fix(at[i]);  // a key is moved at most once: its other bits stay set
     clear_bit(words_, move.from);
     fix(move.to);
     if (test_bit(words_, move.to)) return;
@@ -305,4 +305,4 @@ class Tpjo {
   TpjoOutcome outcome_;
 };
 
-}  // namespace naysay
+}  // namespace naysay::habf

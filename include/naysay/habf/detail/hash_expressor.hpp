@@ -8,7 +8,7 @@
 //    entry(x) = 1 ----+  h3(x) = 3 -+  h1(x) = 5 -+               so x uses {h3, h1, h5}
 //
 // There are no pointers: the function found in a cell also says where the next cell is. Chains of different keys
-// share a cell when they want the same function there, and a plan looks for the order that shares most.
+// share a cell if they have the same function there. A plan is the order of a chain that shares the most cells.
 //
 //   paper          here
 //   C[i], omega    a cell, cells()
@@ -18,22 +18,22 @@
 //   phi(e)         a chain: k different functions
 //   alpha          cell_bits: 1 endbit + the bits of a function
 //
-// Who asks gives cell_of(function), a callable: the cell that the key has under that function, function 0 being the
-// entry. It must return less than cells().
+// Callers pass cell_of(function), a callable that returns the key's cell under that function, less than cells().
+// Function 0 is the entry.
 //
 // Promises   a stored key gets exactly its functions back: the function of a cell, once written, never changes.
-// Does not   recognise strangers: one may meet a chain by accident. A chain that names a function twice was never
-//            stored and is refused (the paper takes it), which is 39 % of them at k = 3 and 7 functions.
-// Cost       at most k dependent reads to find a chain; a plan reads k + 1 cells and tries at most kMaxSteps orders
-//            of the chain (all of them up to k = 4).
-// Source     Xie et al., Hash Adaptive Bloom Filter, ICDE 2021, III-C.
+// Does not   recognise strangers: one may find a chain by accident. A chain with the same function twice was never
+//            stored and is refused; the paper accepts it.
+// Cost       At most k dependent reads to find a chain. A plan reads k + 1 cells and tries at most kMaxSteps orders of
+//            the chain (all of them up to k = 4).
+// Source     R. Xie et al., "Hash Adaptive Bloom Filter", ICDE 2021, III-C.
 #pragma once
 
 #include <array>
 
 #include "naysay/core/filter.hpp"
 
-namespace naysay {
+namespace naysay::habf {
 
 class HashExpressor {
  public:
@@ -83,7 +83,7 @@ class HashExpressor {
   }
   static constexpr std::uint64_t kNoCell = ~std::uint64_t{0};
 
-  // The cells that a chain would take, in order, and how many of them are written already.
+  // The cells that a chain would use, in order, and how many of them are written already.
   struct Plan {
     unsigned k = 0;
     unsigned shared = 0;
@@ -91,8 +91,8 @@ class HashExpressor {
     std::array<std::uint8_t, kMaxFamily> functions;
   };
 
-  // Finds the order of `functions` (different, each 1..family()) that shares most cells, if it shares at_least so
-  // many. False: no such order fits, and plan is not changed.
+  // Finds the order of `functions` (different, each 1..family()) that shares the most cells, if these are
+  // at_least or more. False: no such order fits, and plan is not changed.
   template <class CellOf>
   bool plan(std::span<const std::uint8_t> functions, CellOf&& cell_of, unsigned at_least, Plan& plan) const noexcept {
     Search s;
@@ -104,9 +104,9 @@ class HashExpressor {
       s.holds[i] = static_cast<std::uint8_t>(cell(s.cell[i]).function);
       s.most += s.holds[i] != 0;
       // Two functions of the key may lead to one cell; what is written through one is then read through the other.
-      s.twin[i] = static_cast<std::uint8_t>(i);
+      s.first_same[i] = static_cast<std::uint8_t>(i);
       for (unsigned j = 0; j < i; ++j)
-        if (s.cell[j] == s.cell[i]) s.twin[i] = s.twin[j];
+        if (s.cell[j] == s.cell[i]) s.first_same[i] = s.first_same[j];
     }
     if (s.most < at_least) return false;
     s.go(0, 0, 0, static_cast<std::uint32_t>(low_mask(s.k) << 1));
@@ -135,7 +135,7 @@ class HashExpressor {
     visit("cells", self.cells_);
   }
   Result<Ok> validate() const {
-    if (auto ok = cells_.validate(); !ok) return ok;
+    NAYSAY_CHECK(cells_.validate());
     if (cells_.width() != 0 && (cells_.width() < kMinCellBits || cells_.width() > kMaxCellBits))
       return Error{Errc::corrupt,
                    "hash expressor: cells have " + std::to_string(cells_.width()) + " bits; they must have 3 to 6"};
@@ -150,7 +150,7 @@ class HashExpressor {
   struct Search {
     unsigned k = 0, most = 0, best = 0, steps = 0;
     bool found = false;
-    std::array<std::uint8_t, kMaxFamily + 1> name, holds, twin, order, best_order;
+    std::array<std::uint8_t, kMaxFamily + 1> name, holds, first_same, order, best_order;
     std::array<std::uint64_t, kMaxFamily + 1> cell;
 
     // Stands before the cell of index `at`: `placed` functions have their cells, `shared` of those were written
@@ -164,7 +164,7 @@ class HashExpressor {
         return;
       }
       if (++steps > kMaxSteps || shared + (k - placed) < best) return;
-      std::uint8_t& here = holds[twin[at]];
+      std::uint8_t& here = holds[first_same[at]];
       const std::uint8_t before = here;
       for (std::uint32_t rest = left; rest != 0; rest &= rest - 1) {
         const auto i = static_cast<unsigned>(std::countr_zero(rest));
@@ -183,4 +183,4 @@ class HashExpressor {
 
 static_assert(Described<HashExpressor>);
 
-}  // namespace naysay
+}  // namespace naysay::habf
