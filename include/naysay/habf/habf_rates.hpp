@@ -84,8 +84,8 @@ inline double chain_bound(double stored, double cells) noexcept {
 // F_habf: what the Bloom filter refuses is tested a second time if it finds a chain.
 inline double total(double bloom, double chain) noexcept { return bloom + chain * bloom * (1 - bloom); }
 
-// The share of strangers that the first look refuses and the second accepts, from what the HashExpressor holds. at[i] is
-// the share of all cells that hold function i, end[i] the share that hold it and are an end (i from 1; at[0] is not
+// The share of strangers that the first look refuses and the second accepts, from what the HashExpressor holds. at[i]
+// is the share of all cells that hold function i, end[i] the share that hold it and are an end (i from 1; at[0] is not
 // used). H0 is 1..k and `ones` the share of set bits. Requires k <= kMaxChain.
 //
 // A chain is k different functions: k - 1 cells, in any order, and an end. All its k bits are set with ones^k, and the
