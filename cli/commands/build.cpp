@@ -149,7 +149,7 @@ void run(const Options& o) {
     throw Failure{fmt::format("--capacity is given, but {} is static; it cannot accept more keys later",
                               choices[0].filter->name)};
   const Hasher hasher = o.hashing.hasher(o.seed);
-  need_one_standard_input({o.keys, o.negatives});
+  need_one_standard_input({{"--keys", o.keys}, {"--negatives", o.negatives}});
   need_stranger_share(o.stranger_share);
   need(files::can_create(o.output));
   if (!o.lean_output.empty()) need(files::can_create(o.lean_output));

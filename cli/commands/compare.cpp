@@ -152,7 +152,7 @@ void run(const Options& o) {
       throw Failure{fmt::format("--sweep has {} bits per key; each must be more than 0 and at most 1000", bits)};
   if (!o.html.empty()) need_page();
   const auto filters = need_filters(o.filters);
-  need_one_standard_input({o.keys, o.negatives, o.strangers});
+  need_one_standard_input({{"--keys", o.keys}, {"--negatives", o.negatives}, {"--strangers", o.strangers}});
   if (o.json == "-" && o.csv == "-") throw Failure{"--json and --csv are both -; only one can be"};
   for (const std::string& path : {o.json, o.csv, o.html})
     if (!path.empty() && path != "-") need(files::can_create(path));

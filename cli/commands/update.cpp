@@ -69,7 +69,7 @@ void check(const Options& o, const AnyFilter& f) {
   if (!o.adapt.empty() && by_key_file && o.slots.empty())
     throw Failure{
         fmt::format("{}: --adapt of {} needs --slots, the file that naysay build --slots wrote", o.filter, type.name)};
-  need_one_standard_input({o.erase, o.insert, o.adapt, o.warm});
+  need_one_standard_input({{"--erase", o.erase}, {"--insert", o.insert}, {"--adapt", o.adapt}, {"--warm", o.warm}});
 }
 
 void run(const Options& o) {

@@ -3,8 +3,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-
 #include "parts/failure.hpp"
 
 namespace naysay::cli {
@@ -15,8 +13,12 @@ void add_null_option(Command& command, bool& nul) {
 
 KeyFile key_file(const std::string& path, bool nul) { return {path, nul ? Separator::nul : Separator::newline}; }
 
-void need_one_standard_input(std::initializer_list<std::string> paths) {
-  if (std::count(paths.begin(), paths.end(), "-") > 1) throw Failure{"more than one input is -; only one can be"};
+void need_one_standard_input(std::initializer_list<Input> inputs) {
+  std::string names;
+  int count = 0;
+  for (const Input& input : inputs)
+    if (input.path == "-") names += fmt::format("{}{}", count++ > 0 ? " and " : "", input.option);
+  if (count > 1) throw Failure{fmt::format("{} are -; only one input can be the standard input", names)};
 }
 
 void add_stranger_share(Command& command, double& share) {

@@ -14,8 +14,12 @@ namespace naysay::cli {
 void add_null_option(Command& command, bool& nul);
 KeyFile key_file(const std::string& path, bool nul);
 
-// Throws a Failure if more than one of these files is -, the standard input.
-void need_one_standard_input(std::initializer_list<std::string> paths);
+// Throws a Failure if more than one of these inputs is -, the standard input.
+struct Input {
+  const char* option;  // "--keys"
+  const std::string& path;
+};
+void need_one_standard_input(std::initializer_list<Input> inputs);
 
 // --stranger-share: the share of the negative queries that is about strangers.
 void add_stranger_share(Command& command, double& share);

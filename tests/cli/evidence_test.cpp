@@ -189,7 +189,7 @@ TEST(Experiments, NameFiltersParametersAndSeriesThatExist) {
       std::vector<std::string> missing;
       for (const cli::Size size : {cli::Size::quick, cli::Size::paper})
         for (const cli::Job& job : cli::jobs_of(e, size, missing)) {
-          const cli::Plan plan = cli::plan(job, size, 1);
+          const cli::JobPlan plan = cli::plan(job, size, 1);
           const auto ok = plan.type->check_params(plan.type->name, plan.params);
           EXPECT_TRUE(ok) << e.name << " " << job.panel->id << ": " << ok.error().message;
         }
