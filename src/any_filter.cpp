@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "naysay/core/detail/files.hpp"
+#include "naysay/core/files.hpp"
 
 namespace naysay {
 

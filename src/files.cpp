@@ -1,4 +1,4 @@
-#include "naysay/core/detail/files.hpp"
+#include "naysay/core/files.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>

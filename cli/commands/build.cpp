@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "commands/commands.hpp"
-#include "naysay/core/detail/files.hpp"
+#include "naysay/core/files.hpp"
 #include "parts/budget.hpp"
 #include "parts/build_fastest.hpp"
 #include "parts/choose.hpp"

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "commands/commands.hpp"
-#include "naysay/core/detail/files.hpp"
+#include "naysay/core/files.hpp"
 #include "naysay/version.hpp"
 #include "parts/budget.hpp"
 #include "parts/failure.hpp"

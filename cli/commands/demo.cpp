@@ -18,7 +18,10 @@ namespace {
 constexpr std::uint64_t kSeed = 1;
 constexpr std::uint64_t kKeys = 100'000, kNegatives = 100'000, kStrangers = 200'000;
 constexpr double kSkew = 1.0;  // visits of popular sites fall about as 1/rank
-constexpr const char* kBitsPerKey = "10";
+constexpr double kBitsPerKey = 10;
+// A filter whose default budget is this many times larger is meant for another kind of set, one with deletions, and
+// makes no sense here: it is shown at its default.
+constexpr double kOwnBudgetFrom = 2;
 // For the builds of all filters together; the rest of the minute is for the queries.
 constexpr double kBuildSeconds = 30;
 
@@ -30,6 +33,12 @@ std::vector<Digest> urls(std::uint64_t first, std::uint64_t count) {
     digests.push_back(digest(url));
   }
   return digests;
+}
+
+double default_budget(const FilterType& filter) {
+  for (const Param& p : filter.defaults())
+    if (p.name == "bits_per_key") return std::stod(p.value);
+  return kBitsPerKey;
 }
 
 void run(const std::string& json) {
@@ -48,13 +57,17 @@ void run(const std::string& json) {
   const auto filters = filter_types();
   const Bench bench(trial, Workload{}.stranger_share, kSeed, 1, kBuildSeconds / static_cast<double>(filters.size()));
   ProgressBar bar;
-  std::vector<FilterRow> rows;
+  std::vector<FilterRow> rows, larger;
   for (const FilterType& filter : filters) {
-    bar.show(fmt::format("measuring {}", filter.name), rows.size(), filters.size());
-    rows.push_back(bench.measure(filter, {{"bits_per_key", kBitsPerKey}}));
+    bar.show(fmt::format("measuring {}", filter.name), rows.size() + larger.size(), filters.size());
+    const double own = default_budget(filter);
+    const bool by_default = own >= kOwnBudgetFrom * kBitsPerKey;
+    (by_default ? larger : rows).push_back(bench.measure(filter, {{"bits_per_key", by_default ? own : kBitsPerKey}}));
   }
   bar.clear();
   fmt::print("{}\n{}\n", table_text(rows), advise(rows, Workload{}.stranger_share));
+  fmt::print("Filters that count their keys need more bits; each at its default budget:\n\n{}", table_text(larger));
+  rows.insert(rows.end(), larger.begin(), larger.end());
   if (!json.empty()) {
     nlohmann::ordered_json all = nlohmann::ordered_json::array();
     for (const FilterRow& row : rows) all.push_back(to_json(row));

@@ -6,7 +6,7 @@
 #include "commands/commands.hpp"
 #include "experiments/figures.hpp"
 #include "experiments/results.hpp"
-#include "naysay/core/detail/files.hpp"
+#include "naysay/core/files.hpp"
 #include "parts/failure.hpp"
 #include "parts/output.hpp"
 #include "parts/page.hpp"

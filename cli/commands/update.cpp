@@ -6,7 +6,7 @@
 
 #include "commands/commands.hpp"
 #include "naysay/any_filter.hpp"
-#include "naysay/core/detail/files.hpp"
+#include "naysay/core/files.hpp"
 #include "parts/describe.hpp"
 #include "parts/failure.hpp"
 #include "parts/inputs.hpp"

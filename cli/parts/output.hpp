@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "naysay/core/detail/files.hpp"
+#include "naysay/core/files.hpp"
 
 namespace naysay::cli {
 

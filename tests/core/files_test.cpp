@@ -1,5 +1,5 @@
 // Files: output appears whole, by rename, or not at all, and never in place of a device or through a broken promise.
-#include "naysay/core/detail/files.hpp"
+#include "naysay/core/files.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
