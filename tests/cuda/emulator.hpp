@@ -3,7 +3,7 @@
 //   block --> a fiber a thread, in turn     __syncthreads, __shfl_sync, ...: hands over until all have arrived
 //
 // Enough of CUDA C++ for cuda/kernels.hpp, no more: warps of 32 threads all of which take part in every exchange. A
-// kernel in which some do not arrive would wait for ever on a device, and fails here.
+// kernel in which some do not arrive would wait forever on a device, and fails here.
 #pragma once
 
 #include <ucontext.h>
@@ -34,7 +34,7 @@ struct Place {
 };
 inline Place thread_index, block_index, block_size, grid_size;
 
-// The threads of a block, or of a warp, who wait for each other and swap a word.
+// The threads of a block, or of a warp, that wait for each other and swap a word.
 class Meeting {
  public:
   void open(unsigned threads) { threads_ = threads, arrived_ = 0, in_.assign(threads, 0), out_ = in_; }
@@ -84,7 +84,7 @@ class Block {
           },
           0);
     }
-    // a thread that waits is asked again and again; a thousand rounds in which nobody ends or arrives are too many
+    // A waiting thread is resumed again and again; after a thousand rounds in which none ends or arrives, fail.
     for (unsigned left = threads; left > 0;) {
       const std::uint64_t before = steps_;
       for (unsigned t = 0; t < threads; ++t) {

@@ -1,4 +1,4 @@
-// The CUDA builder: its host logic and its kernels, with an emulated device. device_test.cpp asks a real one.
+// The CUDA builder: its host logic and its kernels, with an emulated device. device_test.cpp uses a real one.
 #include <gtest/gtest.h>
 
 #include "emulator.hpp"

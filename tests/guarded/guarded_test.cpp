@@ -309,7 +309,7 @@ void agrees_with_a_model(std::uint64_t operations, const typename F::Params& par
   for (const Digest& d : universe) ASSERT_FALSE(f.base().may_contain(d)) << "counted wrongly: every key is out";
 }
 
-// Every digest of the universe may be in the guard at once. Fingerprints of 8 bits: two universe keys seldom share
+// All digests of the universe may be in the guard at the same time. Fingerprints of 8 bits: two universe keys seldom share
 // their address four times over, which would be eight copies, the limit of the counts.
 GuardedCuckoo::Params roomy(bool pinned) {
   return {.bits_per_key = bits_for(8.6, 1 << 13, 4000), .guard = 1 << 13, .pinned = pinned};

@@ -86,7 +86,7 @@ TEST(TaughtRibbon, MeasuresWithin5PercentOfWhatItPlanned) {
       EXPECT_EQ(accepted(b.filter, keys), keys.size());
       EXPECT_EQ(b.value("left over"), static_cast<double>(hits));
       EXPECT_NEAR(b.value("left over cost share"), wrong / total, 1e-9);
-      // five standard deviations of the count beside the 5 %
+      // five standard deviations of the count in addition to the 5 %
       const double noise = hits == 0 ? 0 : 5 / std::sqrt(static_cast<double>(hits));
       EXPECT_NEAR(wrong / total, b.value("planned known cost share"),
                   b.value("planned known cost share") * (0.05 + noise))

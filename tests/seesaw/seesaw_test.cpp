@@ -227,7 +227,7 @@ TEST(Seesaw, EncodesTheCostliestAndOfEqualOnesTheFirst) {
     return bytes_of(must_build<Seesaw>({.negatives = some, .costs = their_costs},
                                        {.bits_per_key = 40, .k = 4, .alpha = 0.2, .encode = count, .extra = 0}, {.capacity = 4000}));
   };
-  // To encode so many of all is to be given those and no others.
+  // Encoding the n costliest of all equals being given these n and no others.
   const auto encodes = [&](std::uint64_t count, const std::vector<std::size_t>& expected) {
     std::vector<Digest> some;
     std::vector<float> their_costs;
@@ -280,7 +280,7 @@ TEST(Seesaw, WorksWithEveryWidth) {
         }
 }
 
-// The conformance suite flips the bits of a filter that was told of no negatives; this one leans and has a modulator.
+// The conformance suite flips the bits of a filter without negatives; this one has leaning counters and a modulator.
 TEST(Seesaw, SurvivesEveryFlippedBitOfAFilterWithAModulator) {
   const auto keys = numbers(0, 20), negatives = numbers(1000, 20), questions = numbers(0, 60);
   const auto bytes =

@@ -39,7 +39,7 @@ class Traffic {
   sample::Words random_;
 };
 
-// False positives among `queries`; each is told if `tell`. Stops when the filter is full.
+// False positives among `queries`; each is reported if `tell`. Stops when the filter is full.
 std::uint64_t run(Filter35& f, Traffic& traffic, std::uint64_t queries, bool tell) {
   std::uint64_t hits = 0;
   for (std::uint64_t i = 0; i < queries && !(tell && f.full()); ++i) {
@@ -79,7 +79,7 @@ TEST(AdaptiveStacked, KeysInsertedWhileColdSurviveTheSwitch) {
   Traffic traffic(0.75, 100'000);
   Filter35 f = must_build<Filter35>({.keys = built}, {}, {.capacity = 12'000});
   for (std::size_t i = 0; i < later.size(); ++i) {
-    if (i % 100 == 0) run(f, traffic, 20'000, true);  // before, between and after what is told
+    if (i % 100 == 0) run(f, traffic, 20'000, true);  // before, between and after the reports
     ASSERT_TRUE(f.insert(later[i]));
   }
   run(f, traffic, 4'000'000, true);
@@ -100,7 +100,7 @@ TEST(AdaptiveStacked, TakesTheKeysInParts) {
   run(f, traffic, 2'000'000, true);
   ASSERT_TRUE(f.warm(std::span(keys).first(4000), true));
   EXPECT_FALSE(f.warm());
-  run(f, traffic, 100'000, true);  // what is told between the parts must not reach layer 2
+  run(f, traffic, 100'000, true);  // reports between the parts must not reach layer 2
   for (const Digest& d : numbers(50'000, 500)) ASSERT_TRUE(f.insert(d));
   ASSERT_TRUE(f.warm(std::span(keys).subspan(4000)));
   EXPECT_TRUE(f.warm());

@@ -90,7 +90,7 @@ TYPED_TEST(StackedTheory, RatesSizeAndWorkAreAsComputed) {
     EXPECT_NEAR(static_cast<double>(built.inserts) / (n * work.key_inserts + m * work.known_inserts), 1, 0.05);
     EXPECT_NEAR(static_cast<double>(built.queries) / (n * work.key_queries + m * work.known_queries), 1, 0.05);
 
-    // At a hair above the measured rate: just below it a base of whole fingerprints asks for the next one. An empty
+    // Slightly above the measured rate: just below it a base of whole fingerprints needs a longer one. An empty
     // layer has the rate 0.
     const auto price = [](double rate) { return TypeParam::bits_per_key(std::clamp(1.05 * rate, 0x1p-24, 0.99)); };
     double expected = stacked::bits_per_key(rates, m / n, price) * n;

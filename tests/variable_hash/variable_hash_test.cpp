@@ -263,7 +263,7 @@ TEST(VariableHash, RefusesNearlyAllKnownNegatives) {
 }
 
 TEST(VariableHash, RefusesCostlyNegativesBeforeCheapOnes) {
-  // so many that not all can be refused
+  // more than can all be refused
   const auto keys = numbers(0, 3000), negatives = numbers(5'000'000, 150'000);
   std::vector<float> costs(negatives.size(), 1.0f);
   for (std::size_t i = 0; i < costs.size(); i += 50) costs[i] = 1000.0f;
