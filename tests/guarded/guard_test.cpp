@@ -6,8 +6,8 @@
 #include <map>
 #include <set>
 
-#include "naysay/guarded/detail/pinned_index.hpp"
 #include "naysay/cuckoo/cuckoo_rates.hpp"
+#include "naysay/guarded/detail/pinned_index.hpp"
 #include "naysay/guarded/guard_plan.hpp"
 #include "sample.hpp"
 
@@ -136,9 +136,11 @@ TEST(GuardPlan, KeepsRoomForReportsOnlyAsFarAsTheBaseErrs) {
     const auto plan = guarded::plan_guard({.bits = bits * 1e6, .keys = 1e6}, cuckoo::bits_per_key, space);
     const double share = static_cast<double>(space(plan.entries)) / (bits * 1e6);
     EXPECT_LE(share, guarded::kUntoldGuardShare * 1.01) << bits;
-    EXPECT_TRUE(share > guarded::kUntoldGuardShare * 0.98 || static_cast<double>(plan.entries) >= 2e6 * plan.fpr) << bits;
+    EXPECT_TRUE(share > guarded::kUntoldGuardShare * 0.98 || static_cast<double>(plan.entries) >= 2e6 * plan.fpr)
+        << bits;
     EXPECT_LE(static_cast<double>(plan.entries), guarded::entries_for(1e7 * plan.fpr) + 1) << bits;
-    EXPECT_NEAR(guarded::sure_entries(guarded::entries_for(1e6 * plan.fpr)), 1e6 * plan.fpr, 1e-6 * 1e6 * plan.fpr + 1e-9);
+    EXPECT_NEAR(guarded::sure_entries(guarded::entries_for(1e6 * plan.fpr)), 1e6 * plan.fpr,
+                1e-6 * 1e6 * plan.fpr + 1e-9);
   }
 }
 
@@ -146,7 +148,8 @@ TEST(GuardPlan, GivesUpTheCheapestWhenTheBudgetIsSmall) {
   const auto space = [](std::uint64_t entries) { return Guard::bits_for(entries); };
   std::vector<float> costs(100'000);
   for (std::size_t i = 0; i < costs.size(); ++i) costs[i] = 1 / static_cast<float>((i + 1) * (i + 1));
-  const guarded::GuardProblem q{.bits = 6e5, .keys = 1e5, .negatives = 1e5, .descending = costs, .stranger_share = 0.01};
+  const guarded::GuardProblem q{
+      .bits = 6e5, .keys = 1e5, .negatives = 1e5, .descending = costs, .stranger_share = 0.01};
   const auto plan = guarded::plan_guard(q, cuckoo::bits_per_key, space);
   EXPECT_LT(guarded::sure_entries(static_cast<double>(plan.entries)), q.negatives * plan.fpr);
   EXPECT_LT(plan.wfpr, 0.02 * plan.fpr);

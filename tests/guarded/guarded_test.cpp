@@ -29,8 +29,8 @@ std::vector<Digest> accepted_by(const auto& f, std::span<const Digest> digests) 
 
 TEST(Guarded, RefusesAReportedNegativeUntilItIsInserted) {
   const auto keys = numbers(0, 2000);
-  auto f = must_build<GuardedCuckoo>({.keys = keys},
-                                     {.bits_per_key = bits_for(8, 500, 2100), .guard = 500}, {.capacity = 2100});
+  auto f = must_build<GuardedCuckoo>({.keys = keys}, {.bits_per_key = bits_for(8, 500, 2100), .guard = 500},
+                                     {.capacity = 2100});
   const auto wrong = accepted_by(f, numbers(1'000'000, 5000));
   ASSERT_GT(wrong.size(), 50u);
   ASSERT_LT(wrong.size(), 500u);
@@ -150,8 +150,8 @@ TEST(Guarded, RefusesPinnedNegativesAtEveryMomentUnderAnyChurn) {
 
 TEST(Guarded, UnpinsAPinnedNegativeThatBecomesAKey) {
   const auto keys = numbers(0, 1000), negatives = numbers(1'000'000, 1000);
-  auto f = must_build<GuardedCuckoo>({.keys = keys, .negatives = negatives},
-                                     {.bits_per_key = 20, .pinned = true}, {.capacity = 3000});
+  auto f = must_build<GuardedCuckoo>({.keys = keys, .negatives = negatives}, {.bits_per_key = 20, .pinned = true},
+                                     {.capacity = 3000});
   for (std::size_t i = 0; i < 500; ++i) {
     ASSERT_TRUE(f.insert(negatives[i]));
     ASSERT_TRUE(f.may_contain(negatives[i]));
@@ -175,7 +175,8 @@ TEST(Guarded, PinsNoNegativeThatIsAKey) {
 TEST(Guarded, SaysNoRoomAndChangesNothingWhenThePinnedWouldNotFitTheGuard) {
   const auto negatives = numbers(1'000'000, 4000);
   auto f = must_build<GuardedCuckoo>({.negatives = negatives},
-                                     {.bits_per_key = bits_for(4.3, 300, 1000), .guard = 300, .pinned = true}, {.capacity = 1000});
+                                     {.bits_per_key = bits_for(4.3, 300, 1000), .guard = 300, .pinned = true},
+                                     {.capacity = 1000});
   std::vector<Digest> in;
   std::uint64_t refused = 0;
   for (const Digest& d : numbers(0, 1000)) {
@@ -202,7 +203,8 @@ TEST(Guarded, SaysNoRoomAndChangesNothingWhenThePinnedWouldNotFitTheGuard) {
 TEST(Guarded, LetsReportedEntriesLeaveForPinnedOnes) {
   const auto keys = numbers(0, 500), negatives = numbers(1'000'000, 500);
   auto f = must_build<GuardedCuckoo>({.keys = keys, .negatives = negatives},
-                                     {.bits_per_key = bits_for(5.4, 250, 1000), .guard = 250, .pinned = true}, {.capacity = 1000});
+                                     {.bits_per_key = bits_for(5.4, 250, 1000), .guard = 250, .pinned = true},
+                                     {.capacity = 1000});
   for (const Digest& d : numbers(2'000'000, 50'000))
     if (f.guarded() < f.guard_room()) f.adapt(d, 1e30f);
   ASSERT_EQ(f.guarded(), f.guard_room());
@@ -224,8 +226,8 @@ TEST(Guarded, RefusesToPinWhatDoesNotFit) {
 
 TEST(Guarded, AnswersTheSameWithoutItsIndexAndTakesNoMoreKeys) {
   const auto keys = numbers(0, 1000), negatives = numbers(1'000'000, 5000), questions = numbers(3'000'000, 20'000);
-  auto f = must_build<GuardedCuckoo>({.keys = keys, .negatives = negatives},
-                                     {.bits_per_key = 16, .pinned = true}, {.capacity = 1100});
+  auto f = must_build<GuardedCuckoo>({.keys = keys, .negatives = negatives}, {.bits_per_key = 16, .pinned = true},
+                                     {.capacity = 1100});
   auto g = f;
   EXPECT_GE(f.index_bits(), 128 * negatives.size());
   EXPECT_LE(f.size_bits(), 16 * 1100 + GuardedCuckoo::kClaims.fixed_bits);
@@ -243,8 +245,8 @@ TEST(Guarded, AnswersTheSameWithoutItsIndexAndTakesNoMoreKeys) {
 
 TEST(Guarded, SurvivesAnyFlippedBitOfAFilterWithAnIndex) {
   const auto keys = numbers(0, 12), negatives = numbers(1000, 12), questions = numbers(0, 60);
-  const auto bytes = bytes_of(must_build<GuardedCuckoo>({.keys = keys, .negatives = negatives},
-                                                        {.bits_per_key = 6, .guard = 13, .pinned = true}, {.capacity = 14}));
+  const auto bytes = bytes_of(must_build<GuardedCuckoo>(
+      {.keys = keys, .negatives = negatives}, {.bits_per_key = 6, .guard = 13, .pinned = true}, {.capacity = 14}));
   for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
     auto flipped = bytes;
     flipped[bit / 8] ^= std::byte{static_cast<unsigned char>(1u << (bit % 8))};
@@ -309,8 +311,8 @@ void agrees_with_a_model(std::uint64_t operations, const typename F::Params& par
   for (const Digest& d : universe) ASSERT_FALSE(f.base().may_contain(d)) << "counted wrongly: every key is out";
 }
 
-// All digests of the universe may be in the guard at the same time. Fingerprints of 8 bits: two universe keys seldom share
-// their address four times over, which would be eight copies, the limit of the counts.
+// All digests of the universe may be in the guard at the same time. Fingerprints of 8 bits: two universe keys seldom
+// share their address four times over, which would be eight copies, the limit of the counts.
 GuardedCuckoo::Params roomy(bool pinned) {
   return {.bits_per_key = bits_for(8.6, 1 << 13, 4000), .guard = 1 << 13, .pinned = pinned};
 }

@@ -225,7 +225,8 @@ TEST(Seesaw, EncodesTheCostliestAndOfEqualOnesTheFirst) {
   const float costs[] = {1, 5, 2, 2, 9, 2, 0, 2};
   const auto encoding = [](std::span<const Digest> some, std::span<const float> their_costs, std::uint64_t count) {
     return bytes_of(must_build<Seesaw>({.negatives = some, .costs = their_costs},
-                                       {.bits_per_key = 40, .k = 4, .alpha = 0.2, .encode = count, .extra = 0}, {.capacity = 4000}));
+                                       {.bits_per_key = 40, .k = 4, .alpha = 0.2, .encode = count, .extra = 0},
+                                       {.capacity = 4000}));
   };
   // Encoding the n costliest of all equals being given these n and no others.
   const auto encodes = [&](std::uint64_t count, const std::vector<std::size_t>& expected) {

@@ -57,8 +57,8 @@ TEST(PlanStack, AgreesWithTheFormulas) {
         const StackPlan p = plan(*prices, curve, bits, share);
         ASSERT_TRUE(p.found);
         const double psi = (1 - share) * curve.weight(p.known) / curve.weight();
-        EXPECT_NEAR(p.wfpr / (stacked::fpr(p.rates, psi) + (share == 0 ? kLeastStrangers * p.stranger_fpr : 0)),
-                    1, 1e-6);
+        EXPECT_NEAR(p.wfpr / (stacked::fpr(p.rates, psi) + (share == 0 ? kLeastStrangers * p.stranger_fpr : 0)), 1,
+                    1e-6);
         EXPECT_NEAR(p.stranger_fpr / stacked::stranger(p.rates), 1, 1e-9);
         const auto price = [&](double rate) { return prices->bits_for(rate * (1 + 1e-12)); };
         EXPECT_NEAR(p.bits / 1e6, stacked::bits_per_key(p.rates, p.known / 1e6, price), 1e-4);

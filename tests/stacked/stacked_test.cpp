@@ -107,9 +107,9 @@ TYPED_TEST(StackedTheory, WeightedRateIsAsPlannedAndUnderThatOfTheBase) {
       const auto keys = numbers(0, 20'000), negatives = numbers(5'000'000, 200'000);
       const auto costs = zipf_costs(exponent, negatives.size());
       Report report;
-      const auto f = must(Stacked<TypeParam>::build(
-          {.keys = keys, .negatives = negatives, .costs = costs, .stranger_share = 0},
-          {.bits_per_key = bits}, {.report = &report}));
+      const auto f =
+          must(Stacked<TypeParam>::build({.keys = keys, .negatives = negatives, .costs = costs, .stranger_share = 0},
+                                         {.bits_per_key = bits}, {.report = &report}));
       typename TypeParam::Params params{};
       params.bits_per_key = bits;
       const auto base = must(TypeParam::build({.keys = keys}, params));
