@@ -37,13 +37,13 @@ struct Setup {
   Data data = Data::integers;
   double keys = 1'000'000;
   double negatives = 1'000'000;
-  double skew = 0;               // of the negatives' costs (Zipf), or kRealCosts
-  int shuffles = 1;              // of the costs over the negatives: the result is the mean over them
-  double told = 1;               // the share of the negatives, costliest first, that a filter is given
-  double quick_scale = 0.1;      // of keys and negatives
-  double churn = 0.02;           // the share of the keys that is replaced in a round
-  double read_us = 0;            // a random read from the store that the filter protects; 0: it is measured
-  const char* beside = "bloom";  // the filter whose times are the unit
+  double skew = 0;                      // of the negatives' costs (Zipf), or kRealCosts
+  int shuffles = 1;                     // of the costs over the negatives: the result is the mean over them
+  double given = 1;                     // the share of the negatives, costliest first, that a filter is given
+  double quick_scale = 0.1;             // of keys and negatives
+  double churn = 0.02;                  // the share of the keys that is replaced in a round
+  double read_us = 0;                   // a random read from the store that the filter protects; 0: it is measured
+  const char* compared_with = "bloom";  // the filter whose times are the unit
 };
 
 // What one value on the x axis says.
@@ -76,8 +76,8 @@ struct Series {
   const char* name = "";
   const char* filter = "";
   std::vector<Param> params = {};
-  bool siphash = false;     // keys are digested with SipHash instead of XXH3
-  bool told_again = false;  // churn: its errors on costly negatives are reported after every round
+  bool siphash = false;         // keys are digested with SipHash instead of XXH3
+  bool reported_again = false;  // churn: its errors on costly negatives are reported after every round
 };
 
 // How a number is written: "0.36 %", "48 ns", ...

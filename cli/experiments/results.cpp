@@ -54,7 +54,7 @@ Json describe(const Job& job, const JobPlan& plan, const std::string& source) {
                    {"source", source},
                    {"keys", plan.wish.keys},
                    {"negatives", plan.wish.negatives},
-                   {"told", s.told},
+                   {"told", s.given},
                    {"shuffles", s.shuffles}};
   if (plan.skew == kRealCosts)
     workload["costs"] = "of the file";

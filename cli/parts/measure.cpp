@@ -18,6 +18,8 @@ namespace {
 // the clock, and not more than a few milliseconds per pass.
 constexpr std::size_t kLeastMix = std::size_t{1} << 12, kMostMix = std::size_t{1} << 17;
 
+constexpr std::string_view kBaseline = "bloom";  // what the advice compares with
+
 // One cell of a row: its column's name, as people read it, as programs read it. The only list of columns.
 struct Cell {
   const char* column;
@@ -176,7 +178,7 @@ std::string advise(const std::vector<FilterRow>& rows, double stranger_share) {
   };
   const FilterRow* best = best_of([](const FilterRow&) { return true; });
   if (!best) return "";
-  const FilterRow* bloom = best_of([](const FilterRow& r) { return r.filter->name == "bloom"; });
+  const FilterRow* base = best_of([](const FilterRow& r) { return r.filter->name == kBaseline; });
   const FilterRow* dynamic = best_of([](const FilterRow& r) { return r.filter->dynamic; });
   const FilterRow* quick = best;
   for (const FilterRow& row : rows)
@@ -184,10 +186,10 @@ std::string advise(const std::vector<FilterRow>& rows, double stranger_share) {
 
   std::string first = fmt::format("Use {}: at {} bits per key it accepts {}", best->filter->name,
                                   number(best->bits_per_key), what_it_accepts(*best));
-  if (!bloom || bloom == best)
+  if (!base || base == best)
     first += ", and no other filter of this table does better.";
   else
-    first += fmt::format(", where bloom accepts {}.", what_it_accepts(*bloom));
+    first += fmt::format(", where {} accepts {}.", kBaseline, what_it_accepts(*base));
   std::string second;
   if (dynamic == best) {
     second = fmt::format("It accepts more keys later{}", best->filter->erasable ? ", and keys can be erased" : "");

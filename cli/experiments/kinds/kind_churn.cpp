@@ -12,7 +12,7 @@ namespace {
 
 // Adds the weighted rate after every round to `after`. Empty, or why it cannot be.
 Json churn_once(const Measurement& m, const std::vector<float>& costs, std::vector<Samples>& after, Json& values) {
-  const GivenNegatives given = given_negatives(m.set, costs, m.setup.told);
+  const GivenNegatives given = given_negatives(m.set, costs, m.setup.given);
   Workload w{.keys = m.set.keys};
   // Adaptive filters are given the negatives after the build; the others need them in the build.
   const bool later = m.plan.type->adaptive;
@@ -24,7 +24,7 @@ Json churn_once(const Measurement& m, const std::vector<float>& costs, std::vect
   if (!f) return problem(f.error());
   const auto rounds = static_cast<std::size_t>(x_values(m.job.panel->x, m.plan.size).back());
   after.resize(rounds + 1);
-  if (later && !m.job.series->told_again)
+  if (later && !m.job.series->reported_again)
     for (std::size_t i = 0; i < given.digests.size(); ++i) f->adapt(given.digests[i], given.costs[i]);
   after[0].add(m.weighted_rate(*f, costs));
   std::vector<Digest> live(m.set.keys.begin(), m.set.keys.end());
@@ -32,7 +32,7 @@ Json churn_once(const Measurement& m, const std::vector<float>& costs, std::vect
   Random random(m.plan.seed);
   const auto moved = static_cast<std::size_t>(m.setup.churn * static_cast<double>(live.size()));
   for (std::size_t round = 1; round <= rounds; ++round) {
-    if (m.job.series->told_again)
+    if (m.job.series->reported_again)
       for (std::size_t i = 0; i < given.digests.size(); ++i)
         if (f->may_contain(given.digests[i])) f->adapt(given.digests[i], given.costs[i]);
     for (std::size_t i = 0; i < moved; ++i) {
@@ -66,7 +66,7 @@ Json measure_churn(const Measurement& m) {
 
 Json measure_shift(const Measurement& m) {
   const std::vector<float> costs = m.costs();
-  const GivenNegatives given = given_negatives(m.set, costs, m.setup.told);
+  const GivenNegatives given = given_negatives(m.set, costs, m.setup.given);
   auto f = m.build(m.workload(given));
   if (!f) return problem(f.error());
   m.need_all_keys(*f, m.set.keys);

@@ -93,7 +93,7 @@ double read_ns(Size size, Random& random) {
 
 Json measure_disk(const Measurement& m) {
   const std::vector<float> costs = m.costs();
-  const GivenNegatives given = given_negatives(m.set, costs, m.setup.told);
+  const GivenNegatives given = given_negatives(m.set, costs, m.setup.given);
   auto f = m.build(m.workload(given));
   if (!f) return problem(f.error());
   m.need_all_keys(*f, m.set.keys);

@@ -31,9 +31,10 @@ double limit_bits(double fpr, double known, double negatives_per_key) {
   return -std::log2(a) + negatives_per_key * (part(d, a) + part(1 - d, 1 - a));
 }
 
-// F_habf at most, from Eq. 2, 12 and 19.
+// F_habf at most, from Eq. 2, 12 and 19. NaN for filters without a hash expressor.
 double habf_bound(const Measurement& m, const AnyFilter& f) {
   const double ratio = param_number(f, "space_ratio"), cell_bits = param_number(f, "cell_bits");
+  if (std::isnan(ratio) || std::isnan(cell_bits)) return std::nan("");
   const double bits = static_cast<double>(f.size_bits());
   habf::HabfShape s;
   s.keys = static_cast<double>(m.set.keys.size());
@@ -63,7 +64,7 @@ Json measure_rates(const Measurement& m) {
   for (int s = 0; s < shuffles; ++s) {
     const std::vector<float> costs = m.costs(s);
     if (!f || aware) {
-      const GivenNegatives given = given_negatives(m.set, costs, m.setup.told);
+      const GivenNegatives given = given_negatives(m.set, costs, m.setup.given);
       Report said;
       f.reset();
       Attempt built = attempt(m.plan.type->name, m.workload(given), m.plan.params, m.options(0, &said));
@@ -88,7 +89,7 @@ Json measure_rates(const Measurement& m) {
     wfpr.add(all > 0 ? cost / all : 0);
   }
   const double n = static_cast<double>(m.set.keys.size()), lambda = static_cast<double>(m.set.negatives.size()) / n;
-  const double bits = bits_per_key(*f), limit = limit_bits(fpr, known.mean(), m.setup.told * lambda);
+  const double bits = bits_per_key(*f), limit = limit_bits(fpr, known.mean(), m.setup.given * lambda);
   Json v;
   v["wfpr"] = wfpr.json(true);
   v["known_fpr"] = known.mean();
@@ -102,7 +103,7 @@ Json measure_rates(const Measurement& m) {
   v["build_seconds"] = build_ns.median() * n / 1e9;
   v["peak_build_bytes"] = peak;
   v["held_bytes"] = m.held_bytes(peak);
-  if (m.plan.type->name == "habf" || m.plan.type->name == "f-habf") v["bound"] = habf_bound(m, *f);
+  if (const double bound = habf_bound(m, *f); !std::isnan(bound)) v["bound"] = bound;
   for (const Report::Line& line : report.lines) v["report"][line.name] = line.value;
   return {{"values", std::move(v)}};
 }

@@ -71,9 +71,9 @@ double random_read_ns(std::uint64_t bytes, std::span<const Digest> queries) {
 
 Json measure_times(const Measurement& m) {
   const std::vector<float> costs = m.costs();
-  const GivenNegatives given = given_negatives(m.set, costs, m.setup.told);
+  const GivenNegatives given = given_negatives(m.set, costs, m.setup.given);
   const Workload w = m.workload(given);
-  Timed mine{.type = m.plan.type, .params = m.plan.params}, base{.type = find_filter(m.setup.beside), .params = {}};
+  Timed mine{.type = m.plan.type, .params = m.plan.params}, base{.type = find_filter(m.setup.compared_with), .params = {}};
   for (const Param& p : m.plan.params)
     if (p.name == "bits_per_key") base.params.push_back(p);
 
@@ -125,7 +125,7 @@ Json measure_times(const Measurement& m) {
   put("batch_present", mine.batch_present, base.batch_present);
   const double n = static_cast<double>(m.set.keys.size());
   v["build_seconds"] = mine.build.median() * n / 1e9;
-  v["beside"] = m.setup.beside;
+  v["beside"] = m.setup.compared_with;
   v["bits_per_key"] = bits_per_key(*mine.filter);
   v["bytes"] = size_bytes(*mine.filter);
   v["fpr"] = m.stranger_rate(*mine.filter);

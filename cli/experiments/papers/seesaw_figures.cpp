@@ -148,7 +148,7 @@ void add_seesaw_figures(std::vector<Experiment>& to) {
                            space("d", "Zipf 2.5", zipf(kYcsb, 2.5), ycsb, {}, "As on the blocklist.")}});
 
   const auto latency = [&](const char* id, const char* title, Setup setup, std::vector<Published> published) {
-    setup.beside = "counting-bloom";
+    setup.compared_with = "counting-bloom";
     const std::vector<Param> bits = {{"bits_per_key", "24"}};
     return Panel{
         .id = id,
@@ -200,7 +200,7 @@ void add_seesaw_figures(std::vector<Experiment>& to) {
                          std::vector<Published> published) {
     setup.churn = part;
     setup.quick_scale = 0.02 * 1.25e7 / setup.keys;  // 250,000 keys
-    setup.told = 0.05;
+    setup.given = 0.05;
     const std::vector<Param> bits = {{"bits_per_key", "40"}};
     return Panel{.id = id,
                  .title = title,

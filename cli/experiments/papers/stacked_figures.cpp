@@ -11,7 +11,7 @@ constexpr Setup kUrls = {.data = Data::blocklist,
                          .keys = 1'491'178,
                          .negatives = 1'435'527,
                          .skew = kRealCosts,
-                         .told = 0.5,
+                         .given = 0.5,
                          .quick_scale = 0.25};
 // 2.3.2: a million random integers and a hundred million others.
 constexpr Setup kIntegers = {.data = Data::integers, .keys = 1e6, .negatives = 1e8, .skew = 0.75, .quick_scale = 0.01};
