@@ -197,8 +197,7 @@ class Buckets {
   static constexpr unsigned kMaxNodes = 2048;  // with 1024, 4-bit tables of 1e6 keys reached 0.965; with 8192, 0.975
   static constexpr auto kLanes = [] {
     std::array<PackedFields, kWidest + 1> lanes{};
-    for (unsigned b = kNarrowest; b <= kWidest; ++b)
-      lanes[b] = PackedFields(b, b <= kNarrow ? 4 : 2);
+    for (unsigned b = kNarrowest; b <= kWidest; ++b) lanes[b] = PackedFields(b, b <= kNarrow ? 4 : 2);
     return lanes;
   }();
 
