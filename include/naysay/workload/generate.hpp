@@ -1,12 +1,13 @@
-// Generate: keys out of nothing but a seed and an index, for trials without data.
+// Generate: makes keys from a seed and an index, for trials without data.
 //
 //   index i --xor with the seed, mix64 (a bijection)--> id --+--> integers   "11400714819323198485"
 //                                                            +--> urls "https://www.lakestone.org/music/photo-2p0z..."
-//                                                            ycsb is of its own: ycsb.hpp
 //
-// Promises   with one seed, different indices give different keys (URLs and integers; ycsb.hpp says what holds
-//            there), so ranges of indices that do not overlap make sets that do not.
-// Does not   imitate what a language model could learn from real URLs: the words are drawn evenly.
+// The third kind, ycsb, is in ycsb.hpp.
+//
+// Promises   with one seed, different indices give different keys (URLs and integers; for YCSB keys see ycsb.hpp), so
+//            ranges of indices that do not overlap make sets that do not.
+// Does not   imitate the structure of real URLs that a model could learn: all words are equally likely.
 #pragma once
 
 #include <array>
@@ -43,7 +44,7 @@ inline constexpr std::array<std::string_view, 64> kWords = {
 inline constexpr std::array<std::string_view, 8> kEndings = {".com", ".net", ".org", ".info",
                                                              ".de",  ".fr",  ".io",  ".co.uk"};
 
-// A bijection of i for every seed. + 1: mix64(0) is 0, and the first key of seed 0 would look like no other.
+// A bijection of i for every seed. Without + 1 seed 0 would leave i as it is, and mix64(0) is 0.
 constexpr std::uint64_t scramble(std::uint64_t i, std::uint64_t seed) noexcept { return mix64(i ^ mix64(seed + 1)); }
 
 inline void append_number(std::string& out, std::uint64_t number, int base) {

@@ -1,12 +1,12 @@
-// GrowingArray<T>: collects elements of which nobody knows how many will come, without ever holding them twice.
+// GrowingArray<T>: collects elements whose number is not known in advance, without ever holding two copies of them.
 //
-//   |d d d d d d d . . .|           full: realloc half as much again. From a few hundred kB on the C library moves
-//            |                      pages, not bytes, so the old and the new array never exist side by side, and
-//   |d d d d d d d d d d . . . . .| pages that were never written take no memory.
+//   |d d d d d d d . . .|           When it is full, realloc makes it half as large again. From a few hundred kB on the
+//            |                      C library moves pages, not bytes, so the old and the new array never exist at the
+//   |d d d d d d d d d d . . . . .| same time, and pages that were never written use no memory.
 //
 // Promises   at most sizeof(T) bytes of memory per element and a few pages, at any moment of its growth (with a C
 //            library whose realloc remaps, as glibc and musl do). std::vector needs three times that.
-// Source     the build of ten million keys in tests/cli/slow_test.cpp
+//            tests/cli/slow_test.cpp measures the memory of a build of ten million keys.
 #pragma once
 
 #include <cassert>

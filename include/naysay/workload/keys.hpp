@@ -1,24 +1,24 @@
-// Keys: from files and pipes into digests, as they stream in. The strings are never all held.
+// Keys: reads keys from files and pipes and digests them as they stream in. The strings are never all in memory.
 //
 //   file or -                      LineReader                      read_keys, read_negatives
 //   +--------------+   inflate   +------------+   a batch of   +---------------------------+
-//   | plain        | ----------> | one buffer | -------------> | 16 bytes a key, 20 a      |
+//   | plain        | ----------> | one buffer | -------------> | 16 bytes per key, 20 per  |
 //   | gzip, zstd   |             |            |   views of it  | negative with its cost    |
 //   +--------------+             +------------+                +---------------------------+
 //
-// Lines: one key a line, or NUL-separated. A line is ended by "\n" or "\r\n"; the last one needs no end. Blank lines
-// are no keys. Every other byte belongs to the key, spaces included. NUL-separated keys are taken byte for byte, a "\r"
-// and a "\n" included; empty ones are no keys.
+// Keys are lines, or separated by NUL. A line ends with "\n" or "\r\n"; the last one needs no end. Blank lines are not
+// keys. Every other byte belongs to the key, spaces included. With NUL every byte between two separators belongs to the
+// key, "\r" and "\n" included; empty keys are left out.
 //
-// Negatives: key<TAB>cost. A cost that is missing is 1. A cost that is negative, no number, or beyond a float is
-// refused with file and line; so is a line with two tabs, because it cannot be known which part is the cost.
+// Negatives are key<TAB>cost. A missing cost is 1. A cost that is negative, not a number, or too large for a float is an
+// error with file and line. So is a line with two tabs, because either part could be the cost.
 //
-// gzip and zstd are known by their first bytes, not by the name of the file, and work through pipes; files of several
-// members or frames are read to their end.
+// gzip and zstd are recognised by their first bytes, not by the name of the file, so they also work through pipes.
+// Files of several members or frames are read to their end.
 //
-// Promises   a message names the file and, where there is one, the line. Memory beside the result: buffers of 384 KiB
-//            (or three times the longest line, while it grows), and what the decompressor needs.
-// Cost       one pass; a line is searched once, however long it is.
+// Promises   a message names the file and, if there is one, the line.
+// Cost       One pass; the bytes of a line are searched once, however long it is. Memory in addition to the result:
+//            buffers of 384 KiB (or three times the longest line, while it grows), and what the decompressor needs.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +49,7 @@ struct Line {
   std::uint64_t number;   // counted from 1, blank lines included
 };
 
-inline constexpr std::uint64_t kMaxLineBytes = std::uint64_t{1} << 30;  // longer: surely the separator is another
+inline constexpr std::uint64_t kMaxLineBytes = std::uint64_t{1} << 30;  // longer lines mean that the separator is wrong
 
 class NAYSAY_EXPORT LineReader {
  public:
@@ -58,7 +58,7 @@ class NAYSAY_EXPORT LineReader {
   // The next lines, at least one and at most kBatch; none: the end. They are valid until the next call.
   Result<std::span<const Line>> next();
 
-  // How far it is, in bytes of the file as it lies on the disk; total is 0 for a pipe.
+  // How much was read, in bytes of the file on disk; the total is 0 for a pipe.
   std::uint64_t bytes_done() const noexcept;
   std::uint64_t bytes_total() const noexcept;
   // The path, or "standard input".
@@ -120,12 +120,12 @@ struct Negatives {
 NAYSAY_EXPORT Result<Negatives> read_negatives(const KeyFile& file, const Hasher& hasher,
                                                const Progress& progress = {});
 
-// Calls take for one negative after the other, and holds none. Stops at the first error of take.
+// Calls take for one negative after the other, and keeps none in memory. Stops at the first error of take.
 using TakeNegative = std::function<Result<Ok>(Digest negative, float cost)>;
 NAYSAY_EXPORT Result<Ok> for_each_negative(const KeyFile& file, const Hasher& hasher, const Progress& progress,
                                            const TakeNegative& take);
 
-// A line of a file of negatives, taken apart. The message of an error does not name the file.
+// A line of a file of negatives, parsed. The message of an error does not name the file.
 struct CostedKey {
   std::string_view key;
   float cost = 1;

@@ -1,11 +1,12 @@
 // Score: how often a filter is wrong, and what that costs.
 //
-//   fpr         strangers accepted / strangers asked
-//   known_fpr   known negatives accepted / known negatives asked
-//   wfpr        cost of the known negatives accepted / cost of all of them
-//   false_negatives   keys denied: a broken filter if it is not 0
+//   fpr               strangers accepted / strangers queried
+//   known_fpr         known negatives accepted / known negatives queried
+//   wfpr              cost of the known negatives accepted / cost of all of them
+//   false_negatives   keys denied; if it is not 0, the filter is broken
 //
-// Strangers and known negatives are separate, or memory looks like wisdom. A rate of nothing asked is NaN.
+// Strangers and known negatives are counted separately, because a filter may remember the known ones and do badly on
+// the rest. A rate of no queries is NaN.
 //
 //   paper          here
 //   O, Theta(e)    Trial::negatives, ::costs
@@ -13,7 +14,7 @@
 //   weighted FPR   wfpr
 //
 // Cost       one batch query per digest of the trial; costs are added up in double precision.
-// Source     HABF, equation 20.
+// Source     R. Xie et al., "Hash Adaptive Bloom Filter", ICDE 2021, equation 20.
 #pragma once
 
 #include <cstdint>
@@ -41,12 +42,12 @@ concept AnswersBatches = requires(const F& f, std::span<const Digest> keys, std:
 
 namespace score_detail {
 
-// Calls body(i, answer) for every digest, asking in batches that stay in the cache.
+// Calls body(i, answer) for every digest, querying in batches that stay in the cache.
 template <AnswersBatches F, class Body>
-void for_each_answer(const F& f, std::span<const Digest> asked, Body&& body) {
+void for_each_answer(const F& f, std::span<const Digest> queried, Body&& body) {
   std::uint8_t answers[4096];
-  for (std::size_t at = 0; at < asked.size(); at += sizeof answers) {
-    const auto part = asked.subspan(at, std::min(sizeof answers, asked.size() - at));
+  for (std::size_t at = 0; at < queried.size(); at += sizeof answers) {
+    const auto part = queried.subspan(at, std::min(sizeof answers, queried.size() - at));
     f.may_contain(part, answers);
     for (std::size_t i = 0; i < part.size(); ++i) body(at + i, answers[i] != 0);
   }
@@ -59,9 +60,9 @@ inline double rate(double part, double whole) {
 }  // namespace score_detail
 
 template <AnswersBatches F>
-std::uint64_t count_maybe(const F& f, std::span<const Digest> asked) {
+std::uint64_t count_maybe(const F& f, std::span<const Digest> queried) {
   std::uint64_t count = 0;
-  score_detail::for_each_answer(f, asked, [&](std::size_t, bool maybe) { count += maybe; });
+  score_detail::for_each_answer(f, queried, [&](std::size_t, bool maybe) { count += maybe; });
   return count;
 }
 

@@ -1,11 +1,11 @@
-// Trial: a workload taken apart so that filters can be compared honestly.
+// Trial: keys, known negatives and strangers, divided so that filters can be compared fairly.
 //
 //   negatives  |k n n n k n n s n n|     k: is also a key, so "maybe" is right: left out
 //                  |           |
-//      known negatives     strangers     a random tenth is held back and never shown to a filter,
-//      (with their costs)                unless the user brought strangers
+//      known negatives     strangers     a random tenth is held back and never given to a filter,
+//      (with their costs)                unless the user has given strangers
 //
-// A filter that is told of the negatives may remember them; only strangers show what it does about the rest.
+// A filter that is given negatives may remember them. Only strangers show what it does about all others.
 //
 // Promises   no known negative is a key; no stranger is a key or a known negative, also when the input repeats itself.
 // Cost       sorts a copy of the keys' digests, and one of the known negatives'.
@@ -25,12 +25,12 @@ struct Trial {
   std::span<const Digest> keys;
   std::vector<Digest> negatives;  // known to the filters
   std::vector<float> costs;       // of the negatives, one each
-  std::vector<Digest> strangers;  // not known to them
-  bool held_back = false;         // the strangers were taken from the negatives
+  std::vector<Digest> strangers;  // not known to the filters
+  bool held_back = false;         // the strangers are part of the negatives given
   std::uint64_t left_out = 0;     // negatives and strangers that were keys, strangers that were known
 };
 
-inline constexpr std::uint64_t kHeldBack = 10;  // one in that many
+inline constexpr std::uint64_t kHeldBack = 10;  // one in this many
 
 // Views keys; copies the rest. No strangers given: a random tenth of the negatives. Empty costs: each is 1.
 inline Trial make_trial(std::span<const Digest> keys, std::span<const Digest> negatives, std::span<const float> costs,

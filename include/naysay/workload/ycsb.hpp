@@ -2,10 +2,10 @@
 //
 //   record number --xor with the seed--> FNV-1a of its 8 bytes --absolute value--> "user6284781860667377211"
 //
-// Promises   with seed 0, key i is the key that YCSB itself gives record i. Ranges of record numbers that do not
+// Promises   with seed 0, key i is the key that YCSB gives to record i. Ranges of record numbers that do not
 //            overlap make sets that do not: keys from [0, n), negatives from [n, n + m).
-// Does not   promise it to the last pair: two of r records share a 63-bit integer with chance r^2 / 2^64, which is
-//            3e-5 for the 24 million of the HABF paper.
+// Does not   exclude collisions: two of r records share a 63-bit integer with chance r^2 / 2^64, which is 3e-5 for the
+//            24 million of the HABF paper.
 // Source     B. Cooper et al., 2010: CoreWorkload.buildKeyName and Utils.hash of YCSB; HABF, section V-C.
 #pragma once
 

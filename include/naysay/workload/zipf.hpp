@@ -1,18 +1,18 @@
-// Zipf: costs as uneven as life. The r-th costliest negative costs 1 / r^skew, up to a common factor.
+// Zipf: uneven costs. The r-th costliest negative costs 1 / r^skew, up to a common factor.
 //
 //   cost |*
 //        |*
 //        | *                  skew 0: all the same; 1: the first is n times the last;
 //        |  **                more: a few negatives are nearly all of the cost
 //        |    ******
-//        +----------- rank    and then the ranks are shuffled over the negatives
+//        +----------- rank    Then the costs are shuffled over the negatives.
 //
 //   paper     here
 //   skewness  skew, any number of 0 or more
 //
 // Promises   the mean cost is 1, so that skew 0 is "each costs 1"; same count, skew and seed, same order of ranks.
 // Cost       one power per negative, 4 bytes per negative.
-// Source     HABF, section V-C: Zipf costs of skewness 0 to 3, shuffled.
+// Source     R. Xie et al., "Hash Adaptive Bloom Filter", ICDE 2021, section V-C: skewness 0 to 3, shuffled.
 #pragma once
 
 #include <cassert>
@@ -29,7 +29,7 @@ inline std::vector<float> zipf_by_rank(std::uint64_t count, double skew) {
   assert(skew >= 0 && std::isfinite(skew));
   const auto weight = [&](std::uint64_t i) { return std::pow(static_cast<double>(i + 1), -skew); };
   double sum = 0;
-  for (std::uint64_t i = count; i-- > 0;) sum += weight(i);  // the small ones first: they would be lost in the sum
+  for (std::uint64_t i = count; i-- > 0;) sum += weight(i);  // the smallest first, so that they are not lost in rounding
   const double scale = static_cast<double>(count) / sum;
   std::vector<float> costs(count);
   for (std::uint64_t i = 0; i < count; ++i) costs[i] = static_cast<float>(weight(i) * scale);
