@@ -7,21 +7,12 @@
 #include <limits>
 #include <optional>
 
+#include "naysay/core/price.hpp"
 #include "parts/table.hpp"
 
 namespace naysay::cli {
 
 namespace {
-
-// Inverts bits_per_key(fpr).
-double rate_for(const FilterType& t, double bits_per_key) {
-  double low = 0, high = 1;  // the price falls as the rate rises
-  for (int i = 0; i < 200; ++i) {
-    const double middle = i < 100 ? std::max(high * 0.5, low) : (low + high) / 2;
-    (t.bits_per_key(middle) <= bits_per_key ? high : low) = middle;
-  }
-  return high;
-}
 
 struct Prediction {
   double rate;       // of the cost of all negative queries
@@ -36,7 +27,7 @@ std::optional<Prediction> predict(const FilterType& t, const Outlook& outlook) {
                                           percent(r.known_cost), percent(r.stranger_fpr))};
   }
   if (!t.tunable || t.claims.uses_negatives) return std::nullopt;
-  const double rate = rate_for(t, outlook.bits_per_key);
+  const double rate = rate_for_price(t.bits_per_key, outlook.bits_per_key);
   return Prediction{rate, percent(rate)};
 }
 

@@ -6,12 +6,12 @@
 //   | gzip, zstd   |             |            |   views of it  | negative with its cost    |
 //   +--------------+             +------------+                +---------------------------+
 //
-// Keys are lines, or separated by NUL. A line ends with "\n" or "\r\n"; the last one needs no end. Blank lines are not
-// keys. Every other byte belongs to the key, spaces included. With NUL every byte between two separators belongs to the
-// key, "\r" and "\n" included; empty keys are left out.
+// Keys are lines, or separated by NUL. A line ends with "\n" or "\r\n"; the last one needs no end. Blank lines are
+// left out. Every other byte belongs to the key, spaces included. With NUL every byte between two separators belongs to
+// the key, "\r" and "\n" included; empty keys are left out.
 //
-// Negatives are key<TAB>cost. A missing cost is 1. A cost that is negative, not a number, or too large for a float is an
-// error with file and line. So is a line with two tabs, because either part could be the cost.
+// Negatives are key<TAB>cost. A missing cost is 1. A cost that is negative, not a number, or too large for a float is
+// an error with file and line. So is a line with two tabs, because either part could be the cost.
 //
 // gzip and zstd are recognised by their first bytes, not by the name of the file, so they also work through pipes.
 // Files of several members or frames are read to their end.

@@ -29,7 +29,7 @@ inline std::vector<float> zipf_by_rank(std::uint64_t count, double skew) {
   assert(skew >= 0 && std::isfinite(skew));
   const auto weight = [&](std::uint64_t i) { return std::pow(static_cast<double>(i + 1), -skew); };
   double sum = 0;
-  for (std::uint64_t i = count; i-- > 0;) sum += weight(i);  // the smallest first, so that they are not lost in rounding
+  for (std::uint64_t i = count; i-- > 0;) sum += weight(i);  // the smallest first, or rounding loses them
   const double scale = static_cast<double>(count) / sum;
   std::vector<float> costs(count);
   for (std::uint64_t i = 0; i < count; ++i) costs[i] = static_cast<float>(weight(i) * scale);
