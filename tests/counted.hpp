@@ -1,4 +1,4 @@
-// Counted<Base>: a base filter that counts what is asked of it, for the cost formulas of composed filters.
+// Counted<Base>: a base filter that counts its calls, for the cost formulas of composed filters.
 #pragma once
 
 #include "naysay/core/filter.hpp"

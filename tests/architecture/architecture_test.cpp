@@ -154,7 +154,8 @@ TEST(Architecture, NoTwoTypesAndNoTwoHeadersShareAName) {
   // Types that are defined at the outer level of a file, where nothing is indented. A name that < or :: follows is a
   // specialisation, or a member that is defined outside of its class.
   const std::regex type(
-      R"(^(?:class|struct|union|enum class)\s+(?:\[\[\w+\]\]\s+|NAYSAY_EXPORT\s+|alignas\([^)]*\)\s+)*(\w+)\s*(final\s*)?(:[^:].*)?(\{.*)?$)");
+      R"(^(?:class|struct|union|enum class)\s+(?:\[\[\w+\]\]\s+|NAYSAY_EXPORT\s+|alignas\([^)]*\)\s+)*)"
+      R"((\w+)\s*(final\s*)?(:[^:].*)?(\{.*)?$)");
   std::map<std::string, std::string> types, files;
   for (const fs::path& file : sources({"include/naysay"})) {
     const std::string path = fs::relative(file, kInclude).string();

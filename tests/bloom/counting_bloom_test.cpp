@@ -19,7 +19,7 @@ TEST(CountingBloom, ACounterAtItsMaximumIsStickySoNoKeyIsLost) {
     ASSERT_TRUE(f.insert(once));
     for (int i = 0; i < 300; ++i) ASSERT_TRUE(f.insert(often));
     for (int i = 0; i < 300; ++i) ASSERT_TRUE(f.erase(often)) << "a sticky counter is never 0, so it stays a maybe";
-    EXPECT_TRUE(f.may_contain(often)) << "nobody knows how often it was inserted";
+    EXPECT_TRUE(f.may_contain(often)) << "how often it was inserted is no longer known";
     EXPECT_TRUE(f.may_contain(once)) << bits << " bits";
   }
 }

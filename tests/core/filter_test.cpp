@@ -1,4 +1,4 @@
-// Near misses: types that are almost filters are not, and what the refinements ask for is really asked for.
+// Near misses: types that are almost filters are not, and every refinement checks what it requires.
 #include "naysay/core/filter.hpp"
 
 #include <gtest/gtest.h>

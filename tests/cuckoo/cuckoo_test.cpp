@@ -88,7 +88,7 @@ TEST(Cuckoo, CountsSevenCopiesAndKeepsEightForEver) {
     for (int i = 0; i < 50; ++i) ASSERT_TRUE(f.insert(d));
     const auto eight = bytes_of(f);
     for (int i = 0; i < 50; ++i) ASSERT_TRUE(f.erase(d));
-    EXPECT_TRUE(f.may_contain(d)) << "nobody knows how many the eight stand for";
+    EXPECT_TRUE(f.may_contain(d)) << "how many keys the eight stand for is not known";
     EXPECT_EQ(bytes_of(f), eight);
   }
 }

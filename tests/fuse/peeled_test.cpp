@@ -137,7 +137,7 @@ TEST(BinaryFuse, RefusesAShardThatDoesNotBeginWithASegment) {
     { edit(shards.at_mut(0)); };
     ASSERT_EQ(sample::edit_field(f, "shards", edit_first), 1);
   };
-  edit_shard([&](auto& shard) { shard.range -= segment; });  // a segment less, so that there is room behind it
+  edit_shard([&](auto& shard) { shard.range -= segment; });  // a segment less, so that there is room after it
   EXPECT_TRUE(f.validate());
   edit_shard([](auto& shard) { shard.first += 1; });
   EXPECT_TRUE(refused(f.validate(), Errc::corrupt, {"binary-fuse"}));

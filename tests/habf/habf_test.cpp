@@ -153,7 +153,7 @@ TYPED_TEST(HabfAndFast, ReportsWhatItDid) {
                                must_say(report, "collisions optimised in passing") +
                                must_say(report, "collisions failed, no candidate") +
                                must_say(report, "collisions failed, no room in the HashExpressor"));
-  EXPECT_EQ(again > 0, (std::is_same_v<TypeParam, Habf>)) << "without Gamma nobody can become a victim";
+  EXPECT_EQ(again > 0, (std::is_same_v<TypeParam, Habf>)) << "without Gamma no refused negative collides again";
   const double measured = must_say(report, "weighted fpr measured"),
                expected = must_say(report, "weighted fpr expected");
   EXPECT_DOUBLE_EQ(measured, this->known_rate(f, negatives));
@@ -179,7 +179,7 @@ TEST(Tpjo, LosesTrackOfNoRefusedNegative) {
       if (all) passing += costs[i];
     }
     requeued += o.requeued;
-    EXPECT_LE(passing, o.left) << bits << " bits: somebody passes who did not fail";
+    EXPECT_LE(passing, o.left) << bits << " bits: a negative is accepted that did not fail";
     EXPECT_GE(passing, 0.9 * o.left) << bits << " bits: few who failed are refused by a later move";
   }
   EXPECT_GT(requeued, 0u) << "there are no victims to lose";

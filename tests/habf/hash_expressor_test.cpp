@@ -98,7 +98,7 @@ TEST(HashExpressor, TakesTheOrderThatSharesMostCells) {
   HashExpressor::Plan plan;
   ASSERT_TRUE(e.plan(Functions{1, 2, 3}, key, 0, plan));
   EXPECT_EQ(plan.shared, 2u);
-  EXPECT_FALSE(e.plan(Functions{1, 2, 3}, key, 3, plan)) << "three were asked for";
+  EXPECT_FALSE(e.plan(Functions{1, 2, 3}, key, 3, plan)) << "at least three were required";
   e.write(plan);
   EXPECT_EQ(find(e, 3, key), (Functions{3, 1, 2}));
 }
