@@ -34,7 +34,8 @@ TEST(DigestSet, HoldsDigestsThatBeginAtOneCell) {
   std::vector<Digest> list;
   for (std::uint64_t i = 0; i < 500; ++i) list.push_back({~std::uint64_t{0} - i % 3, i});
   const DigestSet set = DigestSet::of(list);
-  for (std::uint32_t i = 0; i < list.size(); ++i) ASSERT_EQ(set.find(list[i]), i) << "beyond the last cell comes the first";
+  for (std::uint32_t i = 0; i < list.size(); ++i)
+    ASSERT_EQ(set.find(list[i]), i) << "beyond the last cell comes the first";
   EXPECT_FALSE(set.contains({~std::uint64_t{0}, 500}));
 }
 

@@ -31,9 +31,9 @@
 #include <immintrin.h>
 #endif
 
+#include "naysay/bloom/bloom_rates.hpp"
 #include "naysay/core/cpu.hpp"
 #include "naysay/core/filter.hpp"
-#include "naysay/bloom/bloom_rates.hpp"
 
 namespace naysay {
 

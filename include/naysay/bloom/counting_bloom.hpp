@@ -24,10 +24,10 @@
 
 #include <cmath>
 
+#include "naysay/bloom/bloom_rates.hpp"
+#include "naysay/bloom/detail/scatter.hpp"
 #include "naysay/core/cpu.hpp"
 #include "naysay/core/filter.hpp"
-#include "naysay/bloom/detail/scatter.hpp"
-#include "naysay/bloom/bloom_rates.hpp"
 
 namespace naysay {
 

@@ -31,9 +31,9 @@
 #include <numeric>
 #include <vector>
 
+#include "naysay/bloom/bloom_rates.hpp"
 #include "naysay/bloom/detail/cost_list.hpp"
 #include "naysay/core/filter.hpp"
-#include "naysay/bloom/bloom_rates.hpp"
 
 namespace naysay {
 

@@ -31,8 +31,8 @@
 #include <span>
 #include <vector>
 
-#include "naysay/core/hash.hpp"
 #include "naysay/core/detail/parallel.hpp"
+#include "naysay/core/hash.hpp"
 
 namespace naysay {
 
@@ -178,7 +178,7 @@ class CostCurve {
   }
 
  private:
-  static constexpr unsigned kLowBits = 16;  // 7 bits of mantissa stay: 32,768 bins, half a megabyte per thread while counting
+  static constexpr unsigned kLowBits = 16;  // 7 bits of mantissa stay: 32,768 bins, half a megabyte per thread
   static constexpr std::uint32_t kLowMask = (1u << kLowBits) - 1;
   static constexpr std::uint32_t kBins = 1u << (31 - kLowBits);
 

@@ -47,11 +47,11 @@
 #include <array>
 #include <vector>
 
-#include "naysay/core/detail/digest_set.hpp"
-#include "naysay/habf/detail/hash_expressor.hpp"
-#include "naysay/habf/detail/habf_build.hpp"
-#include "naysay/habf/habf_rates.hpp"
 #include "naysay/bloom/bloom_rates.hpp"
+#include "naysay/core/detail/digest_set.hpp"
+#include "naysay/habf/detail/habf_build.hpp"
+#include "naysay/habf/detail/hash_expressor.hpp"
+#include "naysay/habf/habf_rates.hpp"
 
 namespace naysay {
 

@@ -31,8 +31,8 @@
 #include <utility>
 #include <vector>
 
-#include "naysay/core/filter.hpp"
 #include "naysay/core/detail/parallel.hpp"
+#include "naysay/core/filter.hpp"
 
 namespace naysay {
 

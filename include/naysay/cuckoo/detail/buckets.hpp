@@ -90,8 +90,9 @@ class Buckets {
     return found != 0;
   }
   // The other bucket of a fingerprint. pairing(f) is an odd number less than buckets_. From kOneProduct bits on it is
-  // the f-th multiple of one step, so that two moves from a bucket reach 2^b others, more than a search looks at. Narrow
-  // fingerprints need a second product, by which they reach 4^b: with one, their tables are full below a load of 0.95.
+  // the f-th multiple of one step, so that two moves from a bucket reach 2^b others, more than a search looks at.
+  // Narrow fingerprints need a second product, by which they reach 4^b: with one, their tables are full below a load
+  // of 0.95.
   template <unsigned B = 0>
   std::uint64_t partner(std::uint64_t bucket, std::uint32_t f) const noexcept {
     const std::uint64_t x = f * pairing_;
