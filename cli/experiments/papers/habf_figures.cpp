@@ -87,7 +87,7 @@ void add_habf_figures(std::vector<Experiment>& to) {
                    .series = {{"habf", "habf", {{"bits_per_key", "12.5"}, {"cell_bits", "5"}}}},
                    .advice = "The bound holds with room to spare: plan with it, and expect better."},
                   {.id = "b",
-                   .title = "Bits a key, 4 hash functions",
+                   .title = "Bits per key, 4 hash functions",
                    .setup = kShalla,
                    .x = {"bits per key", Sets::bits_per_key, "", false, {5, 6, 8, 10, 12, 13}, {}},
                    .ys = known,
