@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // naysay: membership filters on a user's own keys. One subcommand per file; see commands.hpp.
 #include <fmt/core.h>
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # zstd::libzstd, wherever CMAKE_PREFIX_PATH or the default paths have it; Debian's package brings no CMake files. It is
 # installed next to naysay-config.cmake, which needs it where naysay is a static library.
 find_path(ZSTD_INCLUDE zstd.h)

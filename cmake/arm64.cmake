@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Cross-compiles for AArch64 with Debian's compiler, against the packages that ./dev unpacks into build/arm64-root, and
 # runs what comes out in qemu. Static, so that qemu needs no libraries.
 set(CMAKE_SYSTEM_NAME Linux)

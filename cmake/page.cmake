@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Writes OUTPUT, a header that holds the file PAGE, or nothing if there is none; touches it only when that changes.
 set(text "")
 if(EXISTS ${PAGE})

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prints the table of build times of docs/variable_hash.md: the CUDA builder next to one core of the CPU, by keys per
 // slot. Usage: cuda_table [keys ...], by default 1e6 and 1e7.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "naysay/cuda/variable_hash_builder.hpp"
 
 namespace naysay::cuda {

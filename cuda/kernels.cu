@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kernels.hpp, compiled for a device.
 #include <cuda_runtime.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The device side of the CUDA builder.
 //
 //   count, scan, scatter     keys by region                                    one thread per key

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Holder<F>: any filter as an erased::Model, and entry<F>(): its row of the registry.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "naysay/variable_hash/slot_file.hpp"
 
 #include <fcntl.h>

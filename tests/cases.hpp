@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cases: the registered filters as parameters of a test suite, and their names as gtest wants them.
 #pragma once
 

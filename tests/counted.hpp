@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counted<Base>: a base filter that counts its calls, for the cost formulas of composed filters.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Samples: keys, strangers and costs for tests, from fixed seeds, filters built of them, and the verdict on a measured
 // rate.
 #pragma once

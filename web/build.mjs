@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes dist/report.html: page.html with the style and the bundled script inside, and a place for the data.
 import { build } from 'esbuild';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // naysay bench: named experiments. Each is data (experiments/), how it is measured is shared (experiments/kinds.hpp),
 // and what is measured goes line by line into a file that a later run continues.
 #include <fmt/core.h>

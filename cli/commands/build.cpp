@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // naysay build: keys, and known negatives if there are any, into a .nsy file.
 #include <fmt/core.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Commands: each file of this folder that is named after a command adds it here, with its options, its help and an
 // example that works. main.cpp lists them.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // naysay compare: the same budget and the same keys for every filter, one row each.
 #include <fmt/core.h>
 

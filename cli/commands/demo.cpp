@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // naysay demo: a made-up blocklist, every filter, one budget, two sentences. No input needed, under a minute.
 #include <fmt/core.h>
 

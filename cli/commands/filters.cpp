@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // naysay filters: the registry, for users who have to choose.
 #include <fmt/core.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // naysay generate: keys, or negatives with costs, from nothing but a seed.
 #include "naysay/workload/generate.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // naysay inspect: what is in a .nsy file.
 #include <fmt/core.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // naysay query: which of these keys may be in the set? Ends like grep: 0 some, 1 none, 2 error.
 #include <fmt/core.h>
 

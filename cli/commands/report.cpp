@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // naysay report: results become one HTML page.
 #include <fmt/core.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // naysay update: erases keys, inserts keys, and makes a filter refuse negatives that it accepted.
 #include <fmt/core.h>
 

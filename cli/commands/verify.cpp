@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // naysay verify: is the file whole, and does it hold these keys? 0 yes, 1 it denies a key, 2 error.
 #include <fmt/core.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Experiment: a figure as data. It says what is built, on which keys, what is drawn, and what was published; how a
 // measurement is made stands once, in kinds.cpp, for all of them.
 //

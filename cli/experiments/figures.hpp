@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Figures: lines of results become what people look at: curves, published points, tables, deviations with their
 // reasons.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measurement: what all kinds of measurement share: the keys, the negatives that a filter is given, and how it is built and checked.
 // A kind is a function of a Measurement; kinds.hpp says what each does, kind_*.cpp holds them.
 #pragma once

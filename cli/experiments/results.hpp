@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Results: a file of measurements, one JSON line each, that only ever grows.
 //
 //   {"experiment": "habf-fig10", "panel": "a", "series": "habf", "x": 1.5, ..., "values": {...}, "machine": {...}}\n

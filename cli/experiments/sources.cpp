@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "experiments/sources.hpp"
 
 #include <fmt/core.h>

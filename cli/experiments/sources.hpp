@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sources: the keys, negatives and strangers of an experiment, from files or generated.
 //
 //   blocklist   with a folder: its one file named *positive* and its one file named *negative* (key<TAB>cost);

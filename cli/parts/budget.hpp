@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Budget: how large a filter may be, given in one of three ways.
 //
 //   --bits-per-key 10      bits for each key

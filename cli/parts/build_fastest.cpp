@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "parts/build_fastest.hpp"
 
 #ifdef NAYSAY_WITH_CUDA

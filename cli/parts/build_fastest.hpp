@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builds a filter where it is built fastest: on a GPU if this tool can use one and the filter can be built there.
 #pragma once
 

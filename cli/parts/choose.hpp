@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Choose: which filter `--filter auto` uses, and why.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CommandLine: what the user typed, as commands with options. Only command_line.cpp knows the library that parses it
 // (CLI11), which would be most of the compile time of every file that included it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Describe: a filter's facts, the same words in every command.
 #pragma once
 

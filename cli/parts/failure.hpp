@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Failure: the one way a command gives up. main prints its sentence and exits with 2.
 #pragma once
 

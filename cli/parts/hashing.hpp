@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hashing: how the keys of a new filter are digested, from the options --hash, --hash-key and --seed.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Heap: how much memory the tool holds, counted by its own operator new and delete (heap.cpp replaces them).
 //
 // Counts     every block from operator new while it is held, with what malloc adds to round it up: the arrays of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measure: one filter on one trial gives one row. compare and demo print the same rows.
 //
 //   column             meaning

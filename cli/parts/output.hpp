@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Output: what a command writes, to the standard output or to a file that appears whole or not at all.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Page: one HTML file that shows figures, with everything in it. It is made by Node (./dev page) from web/, and put
 // into the tool when the tool is built; a tool that was built without it says how to get it.
 #pragma once

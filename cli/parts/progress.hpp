@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ProgressBar: one line on the standard error that says what is being done and how far it is, only if that is a
 // terminal. It removes itself.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Samples: a few measurements of the same thing, their median, and how far they lie apart.
 #pragma once
 

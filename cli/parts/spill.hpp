@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Spill: known negatives that do not fit into memory, in a temporary file.
 //
 //   hi >> 56     0         1          ...      255

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sweep: the same filters at several budgets, and what changes on the way.
 //
 //   bits per key   bloom    ribbon   taught-ribbon

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Table: rows of text with aligned columns; the first column to the left, numbers to the right. And the way numbers
 // look.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AnyFilter: one run-time type over all registered filters, and the registry that lists them.
 //
 //   auto f = naysay::build("taught-ribbon", blocked, allowed, {{"bits_per_key", 10}});   // Result<AnyFilter>

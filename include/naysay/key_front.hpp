@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // KeyFront: the calls that take keys, written once for Keyed<F> (keyed.hpp) and AnyFilter (any_filter.hpp).
 //
 //   text, integer or digest --hasher()--> Digest --> the filter

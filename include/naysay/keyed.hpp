@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keyed<F>: a filter of a known type, joined with what its users need: keys of any kind, and files.
 //
 //   Keyed<Bloom> = Bloom + its parameters + how keys are digested + how many keys it holds

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // naysay: membership filters that know what is not in the set. The front door: everything a user needs, one include.
 //
 //   #include <naysay/naysay.hpp>

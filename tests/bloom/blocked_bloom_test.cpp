@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "naysay/bloom/blocked_bloom.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // WeightedCountingBloom and its CostList.
 #include "naysay/bloom/weighted_counting_bloom.hpp"
 

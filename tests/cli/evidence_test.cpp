@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Experiments, results and reports, through the real tool.
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tool's pieces, with rows and wishes that no registered filter would give.
 #include <gtest/gtest.h>
 

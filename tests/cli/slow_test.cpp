@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What needs seconds: the demo, and the memory of a large build.
 #include <sys/resource.h>
 

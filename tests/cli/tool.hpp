@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tool: runs the real binary in a folder of its own that goes away with the test.
 #pragma once
 

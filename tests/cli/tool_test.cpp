@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tool as a user meets it: every command, every kind of bad input, exit codes like grep's.
 #include "tool.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Conformance: what every registered filter must hold, held to its own claims.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Golden files: one saved filter of each kind and format version. A test that compares the code with itself does not
 // notice a changed hash; these files do.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Properties: random workloads against std::set, shrunk by rapidcheck to the smallest that fails.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files: output appears whole, by rename, or not at all, and never in place of a device or through a broken promise.
 #include "naysay/core/files.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Near misses: types that are almost filters are not, and every refinement checks what it requires.
 #include "naysay/core/filter.hpp"
 

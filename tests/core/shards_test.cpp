@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "naysay/core/detail/shards.hpp"
 
 #include <gtest/gtest.h>

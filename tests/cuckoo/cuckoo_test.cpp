@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cuckoo: what is peculiar to it. The rest is in conformance.
 #include "naysay/cuckoo/cuckoo.hpp"
 

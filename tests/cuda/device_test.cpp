@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The CUDA builder on a real device, where there is one.
 #include <gtest/gtest.h>
 

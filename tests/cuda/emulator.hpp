@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Emulator: runs CUDA kernels on the CPU, one block after the other, so that they are tested where there is no GPU.
 //
 //   block --> a fiber a thread, in turn     __syncthreads, __shfl_sync, ...: hands over until all have arrived

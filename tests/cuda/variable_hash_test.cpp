@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The CUDA builder: its host logic and its kernels, with an emulated device. device_test.cpp uses a real one.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Xor and binary fuse: what the two filters that are peeled have in common.
 #include <gtest/gtest.h>
 

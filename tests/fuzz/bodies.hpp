@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bodies that the fuzzer drives and the tests replay: any bytes in, no crash, no false negative.
 #pragma once
 

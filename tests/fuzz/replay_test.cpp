@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fuzz bodies over the golden files, over every filter's own file, and over seeded random bytes.
 #include <gtest/gtest.h>
 

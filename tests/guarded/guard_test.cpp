@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Guard and PinnedIndex against the standard containers; the plan of the guard's share.
 #include "naysay/guarded/detail/guard.hpp"
 

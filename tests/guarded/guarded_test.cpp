@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Guarded, against a model: negatives that are given, reported or pinned are refused; keys that are in never are.
 #include "naysay/guarded/guarded.hpp"
 

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # outside.sh BUILD_DIR SOURCE_DIR COMPILER
 set -eu
 build=$1 source=$2 compiler=$3

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What README.md and docs/filters.md show of docs/results: results.py ROOT [--write | --take SIZE MEASURED]
 
 --take     makes docs/results/SIZE.jsonl from a file of measurements: of each experiment those of the last version.

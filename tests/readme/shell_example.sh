@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # shell_example.sh README FOLDER_OF_NAYSAY: runs the README's sh blocks that call naysay, in order, in an empty folder.
 set -eu
 readme=$1

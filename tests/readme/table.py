@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The tables of measured rates in README.md and docs/filters.md: table.py ROOT ROWS.json [--write]
 
 Compares the tables between the two `demo` marks of both files with the rows that `naysay demo --json ROWS.json` wrote,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HashModulator: the lock on an index.
 #include "naysay/seesaw/detail/hash_modulator.hpp"
 

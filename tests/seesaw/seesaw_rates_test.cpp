@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The seesaw rates: against filters that were built, against the paper's own approximations, and the optimiser.
 #include "naysay/seesaw/seesaw_plan.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Seesaw and AdaSeesaw: the invariants, against a multiset and against the bytes; the query modes; what is encoded.
 #include "naysay/seesaw/seesaw.hpp"
 

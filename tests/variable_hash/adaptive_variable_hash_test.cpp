@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Variable hash filters that absorb false positives, and the file of their keys.
 #include "naysay/variable_hash/adaptive_variable_hash.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Variable hash filters: what is peculiar to them.
 #include "naysay/variable_hash/variable_hash.hpp"
 

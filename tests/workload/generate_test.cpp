@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Generators: the same seed gives the same keys and costs on every machine, and sets that must not meet do not.
 #include "naysay/workload/generate.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keys: whatever the file looks like, its keys come out as they are, and what is wrong is named with file and line.
 #include "naysay/workload/keys.hpp"
 

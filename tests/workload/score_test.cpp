@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trial and score: what is shown to a filter, what is kept from it, and how its answers are counted.
 #include "naysay/workload/score.hpp"
 

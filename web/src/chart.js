@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A panel becomes a chart: curves over x, or bars for each filter. Published points are hollow diamonds in the colour of
 // the filter they are compared with; levels are dashed lines. A zero has no place on a log axis: it is drawn hollow at
 // the lower edge, and its text says 0.

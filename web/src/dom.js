@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // el('a', {href: '#x'}, 'text', child): an element; strings become text nodes, never markup.
 export function el(name, attributes, ...children) {
   const e = document.createElement(name);

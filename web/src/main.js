@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The page: reads the data that the tool put into it, and draws. It works out nothing: numbers, texts, deviations and
 // advice come from the tool. Text from the data only ever becomes text nodes.
 import { drawChart } from './chart.js';

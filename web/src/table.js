@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A table whose rows can be put in the order of any column: numbers by value, words by letters, empty cells last.
 import { el } from './dom.js';
 

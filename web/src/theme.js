@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Light or dark: what the system says, until the reader says otherwise.
 const system = matchMedia('(prefers-color-scheme: dark)');
 const listeners = [];

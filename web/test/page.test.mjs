@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The page in a real browser: a sample of results becomes a page, and the page is looked at as a reader would.
 //
 // NAYSAY       the tool, built with the page inside

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // churn and shift: how long what a filter has learned stays true, during insertions and deletions and while traffic moves away.
 #include <fmt/core.h>
 

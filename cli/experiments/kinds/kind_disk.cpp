@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // disk and life: negatives are queried as often as they cost, and every "maybe" reads a block from a file.
 #include <fcntl.h>
 #include <fmt/core.h>

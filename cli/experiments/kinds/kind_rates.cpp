@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // rates: how much of the negatives, of their cost and of strangers a filter accepts, and at how many bits.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // times: building, querying, inserting and erasing, compared with another filter in the same rounds.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kinds: how a measurement is made. A handful of ways, shared by all experiments.
 //
 //   rates   build at x; how much of the negatives, of their cost and of strangers is accepted, and at how many bits

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The figures of "Hash Adaptive Bloom Filter", Xie et al., ICDE 2021, and the points that its text gives.
 #include "experiments/experiment.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What no paper measures: how far from the limit, how fast compared with the machine, how cost grows with the work.
 #include "experiments/experiment.hpp"
 #include "naysay/any_filter.hpp"

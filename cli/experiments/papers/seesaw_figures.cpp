@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The figures of "Seesaw Counting Filter", Li et al., WWW 2022, and the points that its text gives.
 #include "experiments/experiment.hpp"
 

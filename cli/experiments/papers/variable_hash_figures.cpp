@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The figures of chapter 3 of "Efficient Filtering: Stacking and Hash Functions as Data", Deeds, 2020.
 #include "experiments/experiment.hpp"
 

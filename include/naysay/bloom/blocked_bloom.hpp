@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BlockedBloom: a Bloom filter in which the k bits of a key lie in one cache line. A few vector operations test them.
 //
 // The array is divided into blocks of one cache line, and each block into k parts. A key has one bit in each part of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bloom: the classic Bloom filter, the baseline for all others. Every key sets k bits of one large array.
 //
 //   key --> h0 h1 h2         bit   0 1 0 0 1 0 0 0 1 0 ...     "maybe" if all k are set,

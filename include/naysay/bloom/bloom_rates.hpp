@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bloom rates: the formulas of the Bloom filters. Numbers in, numbers out.
 //
 //   n keys, m bits, k bits per key       fpr = (1 - e^(-k n / m))^k, least at k = ln 2 * m / n

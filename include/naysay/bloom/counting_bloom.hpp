@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CountingBloom: a Bloom filter with a small counter in place of each bit, so that keys can be erased.
 //
 //   key --> h0 h1 h2         counter   0 2 0 0 1 0 15 0 1 0 ...    insert: k counters up; erase: k counters down

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // WeightedBloom: a Bloom filter that tests costly negatives with more hash functions than others.
 //
 // The filter has two parts: a bit array, and a list of the costliest negatives (CostList) that says how many functions

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Archive: everything that walks a fields() list. Members are named once; saving, loading, sizing, owning, printing
 // and parsing are visitors of that one list.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Array<T>: a fixed-size, cache-line-aligned array that owns its elements or borrows them from a mapped file.
 //
 //   owned     64-byte aligned, zeroed; from kHugeFrom bytes on aligned to 2 MiB and offered to the kernel as huge

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bits: single bits, bit fields at any position, packed cells (Cells) and numbered bits (RankedBits).
 //
 //   Cells, b = 5:    cell   0     1     2     3   ...

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CostCurve: how the costs of the known negatives are distributed. Every planner reads it.
 //
 // A planner wants to know what the x costliest negatives cost together. Sorting a billion costs to answer that would be

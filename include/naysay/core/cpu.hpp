@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cpu: which instruction set a hot loop may use, decided once at run time.
 //
 // A loop with vector variants is written as

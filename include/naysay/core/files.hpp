@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files: whole files in as mapped views, and output that appears by rename or not at all. No part of the interface; the
 // tool uses it, so a shared library exports it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Filter: what a filter is and how it is queried. Read this first.
 //
 // A filter answers "no" with certainty or "maybe". It never answers "no" for a key it was built from.

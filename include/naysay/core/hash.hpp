@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hash once: one pass over a key gives a 128-bit Digest; everything else is derived from the digest.
 //
 //   key bytes --XXH3 or SipHash--> Digest {lo, hi} --nth_hash, fast_range--> positions, fingerprints, shards

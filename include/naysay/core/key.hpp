@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Key: what users may call a key, and how it becomes a Digest.
 //
 //   text      anything that converts to std::string_view: std::string, a literal, a string_view

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NegativeSource: known negatives that are too many to hold in memory.
 //
 //   file --> 20 bytes each, split by the top bits of hi --> read(first, last)     one range of hi at a time

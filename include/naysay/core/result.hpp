@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Result<T>: a value, or an Error that says in one sentence what is wrong and what would be right.
 //
 // A small relative of std::expected (C++23) that works without exceptions and RTTI.

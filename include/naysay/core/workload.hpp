@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Workload and BuildOptions: what a filter is built from, and how.
 //
 //   Workload       the keys, the known negatives and what each of them costs

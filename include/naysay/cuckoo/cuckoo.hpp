@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cuckoo: a table of short fingerprints. A key has two buckets of four slots, and its fingerprint is in one of them. If
 // both are full, other fingerprints are moved to their other bucket.
 //

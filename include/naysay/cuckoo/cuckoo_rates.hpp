@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cuckoo rates: what a table of short fingerprints costs, and its false-positive rate. Numbers in, numbers out.
 //
 //   fpr(b, load) = 1 - e^(-8 load / (2^b - 1))        b bits per fingerprint, two buckets of four slots

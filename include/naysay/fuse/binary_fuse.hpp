@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BinaryFuse: a static filter like Xor, but smaller, because the cells of a key lie in neighbouring segments.
 //
 //   key --> start, anywhere in the first segments; then one cell in each of the next ones

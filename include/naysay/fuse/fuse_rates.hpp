@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fuse rates: the width of the fingerprints of xor and binary fuse filters. Numbers in, numbers out.
 //
 // A stranger is accepted if the xor of its cells is its fingerprint, so the rate is 2^-width.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Xor: a static filter with three cells per key. The xor of the three is the key's fingerprint.
 //
 //   key --> h0 h1 h2                       cells of one shard, three blocks of equal length

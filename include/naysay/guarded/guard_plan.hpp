@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GuardPlan: how a guarded filter divides its bits between the base and the guard. Numbers in, numbers out.
 //
 //   m known negatives --FPR r of the base--> m r false positives at any moment --> entries that the guard needs

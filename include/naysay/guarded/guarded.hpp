@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Guarded<Base>: a dynamic filter that stops making the mistakes that are reported to it.
 //
 // It has two parts. The base is any filter with insert and erase (a cuckoo filter by default). The guard is a small

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Habf: a Bloom filter that moves keys to other bits so that known negatives are refused, the costliest first.
 //
 // A known negative is accepted if all its bits are set. If one of these bits was set by a single key, that key can use

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HABF rates: how many collisions the build of an HABF can resolve, and the rates that follow. Numbers in, numbers out.
 //
 // A collision is a known negative all of whose bits are set. The build moves keys to other functions to resolve it.

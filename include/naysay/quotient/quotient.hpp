@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Quotient: a counting quotient filter. A key is divided into a quotient, which says where it belongs, and a remainder,
 // which is stored there.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Quotient rates: what a table of remainders costs, and its false-positive rate. Numbers in, numbers out.
 //
 //   fpr(r, load) = load / (2^r - 1)       r bits per remainder; the rate that a stranger's quotient and remainder exist

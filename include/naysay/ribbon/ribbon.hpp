@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ribbon: the smallest of the plain filters. Each key is one linear equation; the filter is a solution of all of them.
 //
 // The keys are divided into shards of 2000 or 3000. A shard has slightly more slots than keys, and every slot holds one

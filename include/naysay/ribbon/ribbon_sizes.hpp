@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RibbonSizes: how many keys a shard of a ribbon has, how many slots they need, and what a rate then costs.
 //
 //   fit     width   keys per shard   slots for s keys       slots per key

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TaughtPlan: how a taught ribbon divides its budget. From bits per key, costs and the share of strangers to planes,
 // slots and rates.
 //

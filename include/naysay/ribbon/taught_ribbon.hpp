@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TaughtRibbon: a ribbon that refuses every known negative, in the space of a plain one.
 //
 // A ribbon needs a few more slots than it has keys. The bits in the free slots are arbitrary, so the builder chooses

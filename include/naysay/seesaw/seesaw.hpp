@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Seesaw: a counting Bloom filter that errs less on the costliest known negatives.
 //
 // A known negative is accepted if all its k counters are in use. So the builder marks the counters of the costliest

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rates of seesaw filters: how often they err, for both query modes.
 //
 //   negatives --mu--> which counters lean --> how many keys conflict --L--> how full the modulator is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AdaptiveStacked<Base>: a three-layer stack that learns its negatives from the false positives reported to it.
 //
 //            cold                                  warm

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stacked<Base>: layers of keys and layers of known negatives in turn. Each layer holds only what the layers before it
 // got wrong.
 //

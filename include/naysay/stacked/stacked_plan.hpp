@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // StackPlan: how many layers a stack has, how many known negatives it stores, and the rate of each layer.
 //
 //   PriceList    what a base costs:   rate  0.99  0.98  ...  0.01  ...  2^-24     (a smooth base)

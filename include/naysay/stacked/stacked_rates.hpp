@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rates of stacks: what a stack of filters accepts, holds and costs, from the false-positive rates of its layers.
 //
 //   layer      1          2          3          4          5

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AdaptiveVariableHash: a variable hash filter that stops making the false positives that are reported to it.
 //
 //   slot   | 81 | 1f | c2 | 77 |        1. read the slot's keys from the file next to the filter

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SlotFile: a file next to a variable hash filter with its keys, slot by slot, and a log of what it has absorbed.
 //
 //   +--------+--------------------+----------------------------------+---------------------------------

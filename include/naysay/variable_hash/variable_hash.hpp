@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // VariableHash: stores, for every slot of about two dozen keys, the numbers of hash functions that all its keys pass.
 //
 //   key --> region                hash

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rates of variable hash filters: size, FPR and build cost of a given shape, and the best shape for a budget.
 //
 //   paper        here

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Generate: makes keys from a seed and an index, for trials without data.
 //
 //   index i --xor with the seed, mix64 (a bijection)--> id --+--> integers   "11400714819323198485"

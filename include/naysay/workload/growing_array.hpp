@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GrowingArray<T>: collects elements whose number is not known in advance, without ever holding two copies of them.
 //
 //   |d d d d d d d . . .|           When it is full, realloc makes it half as large again. From a few hundred kB on the

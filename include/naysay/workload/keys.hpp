@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keys: reads keys from files and pipes and digests them as they stream in. The strings are never all in memory.
 //
 //   file or -                      LineReader                      read_keys, read_negatives

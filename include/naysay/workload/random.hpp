@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random: a sequence of 64-bit words from a seed, the same on every machine.
 //
 //   seed --> state += golden ratio --mix64--> word, word, word, ...

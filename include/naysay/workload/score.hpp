@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Score: how often a filter is wrong, and what that costs.
 //
 //   fpr               strangers accepted / strangers queried

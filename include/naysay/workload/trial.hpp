@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trial: keys, known negatives and strangers, divided so that filters can be compared fairly.
 //
 //   negatives  |k n n n k n n s n n|     k: is also a key, so "maybe" is right: left out

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // YCSB keys: a 4-byte prefix and a 64-bit integer, as the Yahoo! Cloud Serving Benchmark writes them.
 //
 //   record number --xor with the seed--> FNV-1a of its 8 bytes --absolute value--> "user6284781860667377211"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Zipf: uneven costs. The r-th costliest negative costs 1 / r^skew, up to a common factor.
 //
 //   cost |*

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A project that knows naysay only from its install tree.
 #include <naysay/naysay.hpp>
 

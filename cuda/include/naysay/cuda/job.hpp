@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Job: what the CUDA builder wants from a device. Plain numbers and pointers, so that device code need not see the
 // filter.
 #pragma once

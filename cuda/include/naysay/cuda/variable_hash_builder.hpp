@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The CUDA builder: builds a variable hash filter on a GPU, with the same bytes as on the CPU.
 //
 //   auto f = naysay::cuda::build_variable_hash({.keys = keys}, {.bits_per_key = 10, .effort = Effort::small});

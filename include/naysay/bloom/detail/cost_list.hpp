@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CostList: for each of the costliest negatives, the number of additional hash functions to test it with.
 //
 //   bucket       0                                1

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scatter: collects many small writes to a large array and does them in an order in which caches help.
 //
 //   positions   907 13 455 20 901 ...           far apart: a cache miss each

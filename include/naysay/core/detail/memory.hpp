@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // no_memory_is_an_error: runs a body that returns a Result, and turns a failed allocation in it into an Error.
 //
 // Without exceptions a failed allocation ends the program in the standard library, and nothing can be done here.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // parallel_for: calls body(i) for every i in [0, n), on up to `threads` threads, including the caller's.
 //
 // Promises   Every i exactly once; returns after the last. Which thread takes which i is not fixed, so a body that must

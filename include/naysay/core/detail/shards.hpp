@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shards: splits the keys of a static filter (xor, fuse, ribbon) into shards that are solved one by one, in cache.
 //
 // A split maps a digest to a shard and to the word by which the shard knows the key:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Peel: finds cell values such that the xor of the cells of every key is its fingerprint. Xor and BinaryFuse differ
 // only in which cells a key has (their Geometry); the rest of both is here.
 //

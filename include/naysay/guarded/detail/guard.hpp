@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Guard: a small exact table of digests with costs, from which the entry with the smallest cost can be evicted.
 //
 //   hints     32 bits per slot, one of them set for each entry: for most digests they show that it is not here

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PinnedIndex: negatives by their address in a filter, so that an insert finds those that it would make the filter
 // accept.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tpjo: two-phase joint optimisation, the build of HABF. It moves keys to other functions for costly negatives.
 //
 //   collision queue      costliest first; negatives that a move makes collide again join the tail

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HashExpressor: remembers, for a few keys, which hash functions to use instead of the default ones.
 //
 //   cell       0      1      2      3      4      5      6

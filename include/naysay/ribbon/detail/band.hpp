@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Band: solves linear equations over GF(2) whose ones lie within w neighbouring columns.
 //
 //   slot          0 1 2 3 4 5 6 7 8        an equation starts at a slot and has w coefficients, the first a 1

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RibbonShard: solves one shard of a ribbon, in its own memory, which fits a cache.
 //
 //   keys --band(seed)--> rows --solve(planes)--> blocks --RibbonLayout::put--> the filter

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TaughtShard: one shard of a ribbon that is taught, plane by plane, to refuse known negatives.
 //
 //   keys --band--> rows, a few slots free

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HashModulator: remembers which backup function the conflicting keys of a cell use, and how many keys rely on it.
 //
 //   cell       0       1       2       3       4

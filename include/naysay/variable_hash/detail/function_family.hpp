@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Function family: the hash functions of a variable hash filter, as plain arithmetic that every builder shares.
 //
 //   Digest {lo, hi}

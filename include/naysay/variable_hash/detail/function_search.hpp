@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FunctionSearch: finds the functions that accept all keys of a slot.
 //
 //   Function f accepts key i under the number (mask, column, pick) if

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // best_spread: finds, among 2^r spread functions, the one that distributes a set of keys most evenly to its children.
 //
 //   512 functions are tried together, one bit of a vector each. For each key, three planes say to which child each of
