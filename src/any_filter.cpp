@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <tuple>
 
 #include "naysay/core/files.hpp"
 
@@ -73,6 +74,11 @@ Result<Ok> check_build(std::string_view who, const Workload& w, double bits_per_
     if (!(w.costs[i] >= 0) || std::isinf(w.costs[i]))
       return Error{Errc::invalid_argument, start + "cost " + std::to_string(i) + " is " + to_text(w.costs[i]) +
                                                "; it must be finite and 0 or more"};
+  for (const auto& [bytes, digests, what] : {std::tuple(w.key_bytes.size(), w.keys.size(), " keys"),
+                                             std::tuple(w.negative_bytes.size(), w.negatives.size(), " negatives")})
+    if (bytes != 0 && bytes != digests)
+      return Error{Errc::invalid_argument, start + "the bytes of " + std::to_string(bytes) + what + " for " +
+                                               std::to_string(digests) + " digests; give one each, or none"};
   if (!(w.stranger_share >= 0 && w.stranger_share <= 1))
     return Error{Errc::invalid_argument,
                  start + "stranger_share is " + to_text(w.stranger_share) + "; it must be in [0, 1]"};

@@ -55,6 +55,9 @@ class Holder final : public Model {
   void drop_index() noexcept override {
     if constexpr (IndexedFilter<F>) filter_.drop_index();
   }
+  void describe([[maybe_unused]] Report& to) const override {
+    if constexpr (DescribingFilter<F>) filter_.describe(to);
+  }
   void own() override { own(filter_); }
   std::vector<Param> params() const override { return params_to_text(params_); }
   void write_params(FieldWriter& to) const override { Params::fields(params_, to); }

@@ -15,6 +15,8 @@
 #include <limits>
 #include <optional>
 
+#include "naysay/workload/texts.hpp"
+
 namespace naysay {
 
 namespace {
@@ -311,6 +313,23 @@ Result<Ok> for_each_negative(const KeyFile& file, const Hasher& hasher, const Pr
   });
   if (!ok && other) return *other;
   return ok;
+}
+
+Result<TextKeys> read_texts(const KeyFile& file, Lines lines, const Hasher& hasher, const Progress& progress) {
+  TextKeys out;
+  auto ok = for_each_line(file, progress, [&](const Line& line) -> Result<Ok> {
+    CostedKey key{line.text, 1};
+    if (lines == Lines::costed_keys) {
+      auto parsed = parse_negative(line.text);
+      if (!parsed) return std::move(parsed).error();
+      key = *parsed;
+      if (!out.costs.push(key.cost)) return no_memory(out.digests.size());
+    }
+    if (!out.digests.push(hasher(key.key)) || !out.texts.push(key.key)) return no_memory(out.digests.size());
+    return Ok{};
+  });
+  if (!ok) return std::move(ok).error();
+  return out;
 }
 
 Result<Negatives> read_negatives(const KeyFile& file, const Hasher& hasher, const Progress& progress) {

@@ -18,6 +18,10 @@
 #include "naysay/bloom/bloom.hpp"
 #include "naysay/bloom/counting_bloom.hpp"
 #include "naysay/cuckoo/cuckoo.hpp"
+#include "naysay/learned/ada_bloom.hpp"
+#include "naysay/learned/learned_bloom.hpp"
+#include "naysay/learned/learned_ribbon.hpp"
+#include "naysay/learned/partitioned_learned.hpp"
 #include "naysay/quotient/quotient.hpp"
 #include "naysay/ribbon/ribbon.hpp"
 #include "naysay/fuse/xor.hpp"
@@ -52,7 +56,12 @@ using StackedCountingBloom = Stacked<CountingBloom, 3>;
   X(TaughtRibbon, "taught-ribbon", 50) \
   X(GuardedCuckoo, "guarded", 60) \
   X(GuardedCountingBloom, "guarded-counting-bloom", 61) \
-  X(GuardedSeesaw, "guarded-seesaw", 62)
+  X(GuardedSeesaw, "guarded-seesaw", 62) \
+  X(LearnedBloom, "learned-bloom", 80) \
+  X(SandwichedBloom, "sandwiched-bloom", 81) \
+  X(AdaBloom, "ada-bloom", 82) \
+  X(PartitionedLearned, "partitioned-learned", 83) \
+  X(LearnedRibbon, "learned-ribbon", 84)
 // clang-format on
 
 #define NAYSAY_TYPE_OF(F, name, id) \

@@ -11,6 +11,7 @@
 
 #include "commands/commands.hpp"
 #include "naysay/core/files.hpp"
+#include "naysay/workload/texts.hpp"
 #include "parts/budget.hpp"
 #include "parts/build_fastest.hpp"
 #include "parts/choose.hpp"
@@ -98,6 +99,14 @@ std::string temp_folder(const Options& o) {
   return slash == std::string::npos ? "." : o.output.substr(0, slash + 1);
 }
 
+KnownNegatives held(GrowingArray<Digest> digests, GrowingArray<float> costs) {
+  KnownNegatives known;
+  known.count = digests.size();
+  known.held.digests = std::move(digests);
+  known.held.costs = std::move(costs);
+  return known;
+}
+
 // Holds the known negatives in memory as long as they fit there together with the keys; else all go to a temporary file.
 KnownNegatives read_known(const Options& o, const KeyFile& file, std::uint64_t keys, const std::vector<Choice>& choices,
                           const Hasher& hasher, const Progress& progress) {
@@ -161,10 +170,18 @@ void run(const Options& o) {
   (void)memory_limit(o);
 
   ProgressBar bar;
-  GrowingArray<Digest> keys = need(read_keys(key_file(o.keys, o.nul), hasher, bar.callback()));
+  // A filter that reads bytes is given the strings; auto chooses none.
+  const bool reads_bytes = !choosing && choices[0].filter->claims.reads_bytes;
+  TextKeys key_texts, negative_texts;
+  if (reads_bytes) key_texts = need(read_texts(key_file(o.keys, o.nul), Lines::keys, hasher, bar.callback()));
+  GrowingArray<Digest> keys = reads_bytes ? std::move(key_texts.digests)
+                                          : need(read_keys(key_file(o.keys, o.nul), hasher, bar.callback()));
+  if (reads_bytes && !o.negatives.empty())
+    negative_texts = need(read_texts(key_file(o.negatives, o.nul), Lines::costed_keys, hasher, bar.callback()));
   KnownNegatives known =
       o.negatives.empty() ? KnownNegatives{}
-                          : read_known(o, key_file(o.negatives, o.nul), keys.size(), choices, hasher, bar.callback());
+      : reads_bytes       ? held(std::move(negative_texts.digests), std::move(negative_texts.costs))
+                    : read_known(o, key_file(o.negatives, o.nul), keys.size(), choices, hasher, bar.callback());
   if (choosing && !wish.by_rate)
     choices = rank(std::move(choices), wish,
                    {.keys = static_cast<double>(keys.size()),
@@ -174,6 +191,8 @@ void run(const Options& o) {
                    known.spill.has_value());
 
   Workload workload{.keys = keys, .negatives = known.held.digests, .costs = known.held.costs};
+  workload.key_bytes = key_texts.texts.views();
+  workload.negative_bytes = negative_texts.texts.views();
   NegativeSource source;
   if (known.spill) {
     source = known.spill->source();

@@ -9,6 +9,8 @@
 #include "commands/commands.hpp"
 #include "naysay/core/files.hpp"
 #include "naysay/version.hpp"
+#include "naysay/workload/random.hpp"
+#include "naysay/workload/texts.hpp"
 #include "parts/budget.hpp"
 #include "parts/failure.hpp"
 #include "parts/filter_names.hpp"
@@ -129,6 +131,7 @@ nlohmann::ordered_json as_json(const Options& o, const Trial& trial, const std::
   j["negatives"] = trial.negatives.size();
   j["strangers"] = trial.strangers.size();
   j["strangers_held_back"] = trial.held_back;
+  j["others"] = trial.others.size();
   j["left_out"] = trial.left_out;
   j["stranger_share"] = o.stranger_share;
   j["seed"] = o.seed;
@@ -143,6 +146,19 @@ nlohmann::ordered_json as_json(const Options& o, const Trial& trial, const std::
   }
   j["advice"] = advice;
   return j;
+}
+
+// Strangers of another kind: letters, digits, dots and dashes at random, as long as host names are.
+void add_others(Trial& trial, std::vector<std::string>& texts, const Hasher& hasher, std::uint64_t seed) {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789.-";
+  constexpr std::size_t kOthers = 100'000;
+  Random random(seed + 1);
+  texts.resize(kOthers);
+  for (std::string& text : texts) {
+    for (std::uint64_t n = 8 + random.below(24); n > 0; --n) text += kLetters[random.below(kLetters.size())];
+    trial.others.push_back(hasher(text));
+    trial.other_bytes.push_back(text);
+  }
 }
 
 void run(const Options& o) {
@@ -161,16 +177,34 @@ void run(const Options& o) {
 
   ProgressBar bar;
   const Hasher hasher{.seed = o.seed};
-  const auto keys = need(read_keys(key_file(o.keys, o.nul), hasher, bar.callback()));
-  Negatives negatives = need(read_negatives(key_file(o.negatives, o.nul), hasher, bar.callback()));
-  Negatives strangers;
-  if (!o.strangers.empty()) strangers = need(read_negatives(key_file(o.strangers, o.nul), hasher, bar.callback()));
+  // Strings are kept only for filters that read them.
+  const bool with_texts =
+      std::any_of(filters.begin(), filters.end(), [](const FilterType* f) { return f->claims.reads_bytes; });
+  TextKeys key_texts, negative_texts, stranger_texts;
+  if (with_texts) {
+    const auto read = [&](const std::string& path, Lines lines) {
+      return need(read_texts(key_file(path, o.nul), lines, hasher, bar.callback()));
+    };
+    key_texts = read(o.keys, Lines::keys);
+    negative_texts = read(o.negatives, Lines::costed_keys);
+    if (!o.strangers.empty()) stranger_texts = read(o.strangers, Lines::costed_keys);
+  }
+  const auto keys =
+      with_texts ? std::move(key_texts.digests) : need(read_keys(key_file(o.keys, o.nul), hasher, bar.callback()));
+  const auto costed = [&](const std::string& path, TextKeys& texts) -> Negatives {
+    if (with_texts) return {std::move(texts.digests), std::move(texts.costs)};
+    return path.empty() ? Negatives{} : need(read_negatives(key_file(path, o.nul), hasher, bar.callback()));
+  };
+  Negatives negatives = costed(o.negatives, negative_texts), strangers = costed(o.strangers, stranger_texts);
   if (keys.empty()) throw Failure{fmt::format("{}: there are no keys; give at least one", o.keys)};
   if (negatives.digests.empty())
     throw Failure{fmt::format("{}: there are no negatives; give at least one", o.negatives)};
-  const Trial trial = make_trial(keys, negatives.digests, negatives.costs, strangers.digests, o.seed);
+  Trial trial = make_trial(keys, negatives.digests, negatives.costs, strangers.digests, o.seed,
+                           {key_texts.texts.views(), negative_texts.texts.views(), stranger_texts.texts.views()});
   negatives = {};
   strangers = {};
+  std::vector<std::string> others;
+  if (with_texts) add_others(trial, others, hasher, o.seed);
 
   const Bench bench(trial, o.stranger_share, o.seed, o.threads, std::numeric_limits<double>::infinity());
   std::vector<FilterRow> rows;
@@ -224,10 +258,15 @@ void run(const Options& o) {
 
   const std::string about = fmt::format(
       "{} keys, {} known negatives, {} strangers{}{}", trial.keys.size(), trial.negatives.size(),
-      trial.strangers.size(), trial.held_back ? " (held back from the negatives)" : "",
+      trial.strangers.size(), trial.held_back ? " (a tenth of the negatives, held back by a hash of key and seed)" : "",
       trial.left_out > 0 ? fmt::format("; {} were left out because they are keys or known", trial.left_out) : "");
   if (o.json != "-" && o.csv != "-") {
-    fmt::print("{}\n\n", about);
+    fmt::print("{}\n", about);
+    if (with_texts)
+      fmt::print(
+          "Filters that read the strings train with 3 of 4 known negatives and plan with the fourth, by another hash; "
+          "other_fpr is on random strings.\n");
+    fmt::print("\n");
     if (!rows.empty()) fmt::print("{}\n", table_text(rows));
     if (!sweep.empty())
       fmt::print("The share of the cost that is accepted, if {} of the negative queries are about strangers:\n{}\n",
@@ -257,7 +296,7 @@ void add_compare(CommandLine& line, int&) {
       .required()
       .type_name("FILE");
   c.option("--strangers", o->strangers,
-           "negatives that the filters are not given; by default a random tenth of the negatives is held back")
+           "negatives that the filters are not given; by default a tenth of the negatives is held back, by a hash")
       .type_name("FILE");
   o->budget.add_options(c, Budget::Rates::refused);
   c.option("--filters", o->filters, "names with commas between them, or all")
@@ -275,7 +314,8 @@ void add_compare(CommandLine& line, int&) {
       .type_name("X,X");
   c.option("--html", o->html, "write a page with charts and sortable tables").type_name("FILE");
   c.footer(
-      "Columns: fpr is the rate on strangers, known_fpr the one on known negatives, wfpr the same weighted by cost; "
+      "Columns: fpr is the rate on strangers, other_fpr the one on random strings (if a filter reads\n"
+      "the strings), known_fpr the one on known negatives, wfpr the same weighted by cost; "
       "build_ns\n"
       "is per key, query_ns and batch_ns per query over a mix of keys, known negatives and strangers, each the median "
       "of\n"

@@ -28,6 +28,7 @@ void run(const Options& o) {
     nlohmann::ordered_json j = describe(f);
     j["file"] = o.filter;
     j["file_bytes"] = file_bytes;
+    for (const Report::Line& l : f.describe().lines) j["details"][l.name] = l.value;
     fmt::print("{}\n", j.dump(2));
     return;
   }
@@ -41,6 +42,7 @@ void run(const Options& o) {
   line("expected fpr", percent(f.expected_fpr()));
   line("hash", f.hasher().id == HashId::siphash ? "siphash, its key is in the file"
                                                 : fmt::format("xxh3, seed {}", f.hasher().seed));
+  for (const Report::Line& l : f.describe().lines) fmt::print("{}: {}\n", l.name, number(l.value));
   for (const Param& p : f.params()) line("parameter", p.name + " = " + p.value);
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "naysay/workload/random.hpp"
 #include "parts/describe.hpp"
 #include "parts/failure.hpp"
 #include "parts/table.hpp"
@@ -35,6 +36,7 @@ std::vector<Cell> cells(const FilterRow& r) {
   return {{"filter", std::string(r.filter->name), r.filter->name},
           real("bits_per_key", r.bits_per_key),
           rate("fpr", r.score.fpr),
+          rate("other_fpr", r.score.other_fpr),
           rate("known_fpr", r.score.known_fpr),
           rate("wfpr", r.score.wfpr),
           whole("false_negatives", r.score.false_negatives),
@@ -77,10 +79,25 @@ Bench::Bench(const Trial& trial, double stranger_share, std::uint64_t seed, unsi
   options_.threads = threads;
   Random random(seed);
   const std::size_t each = std::clamp(trial.keys.size(), kLeastMix, kMostMix);
-  const std::span<const Digest> kinds[] = {trial.keys, trial.negatives, trial.strangers};
-  for (const auto& kind : kinds)
-    for (std::size_t i = 0; i < each && !kind.empty(); ++i) mix_.push_back(kind[random.below(kind.size())]);
-  random.shuffle(std::span<Digest>(mix_));
+  workload_.key_bytes = trial.key_bytes;
+  workload_.negative_bytes = trial.negative_bytes;
+  struct Query {
+    Digest digest;
+    std::string_view bytes;
+  };
+  std::vector<Query> mix;
+  const std::pair<std::span<const Digest>, std::span<const std::string_view>> kinds[] = {
+      {trial.keys, trial.key_bytes}, {trial.negatives, trial.negative_bytes}, {trial.strangers, trial.stranger_bytes}};
+  for (const auto& [kind, bytes] : kinds)
+    for (std::size_t i = 0; i < each && !kind.empty(); ++i) {
+      const std::uint64_t at = random.below(kind.size());
+      mix.push_back({kind[at], bytes.empty() ? std::string_view() : bytes[at]});
+    }
+  random.shuffle(std::span<Query>(mix));
+  for (const Query& query : mix) {
+    mix_.push_back(query.digest);
+    if (!trial.key_bytes.empty()) mix_bytes_.push_back(query.bytes);
+  }
 }
 
 FilterRow Bench::row_of(const FilterType& filter, const AnyFilter& built) const {
@@ -89,7 +106,7 @@ FilterRow Bench::row_of(const FilterType& filter, const AnyFilter& built) const 
   row.builds = 1;
   row.bits_per_key = bits_per_key(built);
   row.bytes = size_bytes(built);
-  row.score = score(built, trial_);
+  row.score = score(built, trial_, filter.claims.reads_bytes);
   return row;
 }
 
@@ -108,8 +125,8 @@ FilterRow Bench::measure(const FilterType& filter, const std::vector<Param>& par
   row.builds = static_cast<int>(build_ns.values.size());
   row.build_ns = build_ns.median();
   row.peak_build_bytes = built.peak_bytes;
-  row.query_ns = rounds([&] { return query_one_by_one(*built.filter, mix_); }).median();
-  row.batch_ns = rounds([&] { return query_in_batches(*built.filter, mix_); }).median();
+  row.query_ns = rounds([&] { return query_one_by_one(*built.filter, mix_, mix_bytes_); }).median();
+  row.batch_ns = rounds([&] { return query_in_batches(*built.filter, mix_, mix_bytes_); }).median();
   return row;
 }
 

@@ -5,6 +5,8 @@
 //   filter             its name
 //   bits_per_key       of the whole queryable structure
 //   fpr                share of the strangers that it accepts
+//   other_fpr          share of strangers of another kind, random strings: filters that read bytes may accept more of
+//                      these than of strangers like the negatives
 //   known_fpr          share of the known negatives that it accepts
 //   wfpr               share of their cost
 //   false_negatives    keys that it denies; must be 0
@@ -53,6 +55,7 @@ class Bench {
   BuildOptions options_;
   double build_seconds_;
   std::vector<Digest> mix_;
+  std::vector<std::string_view> mix_bytes_;  // if the trial has strings
 };
 
 // The share of the cost of all negative queries that is accepted, on the mix of known negatives and strangers that

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include "naysay/workload/random.hpp"
 #include "parts/table.hpp"
 
 namespace naysay::cli {
@@ -58,13 +59,19 @@ Sample sample_of(const Trial& trial, std::uint64_t most_keys, std::uint64_t seed
     for (std::size_t i = 0; i < size; ++i)
       if (static_cast<double>(random() >> 11) * 0x1p-53 < part) take(i);
   };
-  pick(trial.keys.size(), [&](std::size_t i) { s.keys.push_back(trial.keys[i]); });
+  pick(trial.keys.size(), [&](std::size_t i) {
+    s.keys.push_back(trial.keys[i]);
+    if (!trial.key_bytes.empty()) s.key_bytes.push_back(trial.key_bytes[i]);
+  });
   pick(trial.negatives.size(), [&](std::size_t i) {
     s.trial.negatives.push_back(trial.negatives[i]);
     s.trial.costs.push_back(trial.costs[i]);
+    if (!trial.negative_bytes.empty()) s.trial.negative_bytes.push_back(trial.negative_bytes[i]);
   });
   s.trial.keys = s.keys;
+  s.trial.key_bytes = s.key_bytes;
   s.trial.strangers = trial.strangers;
+  s.trial.stranger_bytes = trial.stranger_bytes;
   return s;
 }
 

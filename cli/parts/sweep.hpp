@@ -35,6 +35,7 @@ std::string next_better(const FilterRow& now, const std::vector<BudgetRows>& abo
 // A smaller trial of the same shape, to see at which budgets things change without measuring everything again.
 struct Sample {
   std::vector<Digest> keys;
+  std::vector<std::string_view> key_bytes;
   Trial trial;
 };
 Sample sample_of(const Trial& trial, std::uint64_t most_keys, std::uint64_t seed);

@@ -48,8 +48,10 @@ struct Attempt {
 };
 Attempt attempt(std::string_view filter, const Workload& w, std::span<const Param> params, const BuildOptions& options);
 
-// Nanoseconds per query.
-double query_one_by_one(const AnyFilter& f, std::span<const Digest> queries);
-double query_in_batches(const AnyFilter& f, std::span<const Digest> queries);
+// Nanoseconds per query. A filter that reads bytes is given the strings, if there are any; it has no batches of them.
+double query_one_by_one(const AnyFilter& f, std::span<const Digest> queries,
+                        std::span<const std::string_view> bytes = {});
+double query_in_batches(const AnyFilter& f, std::span<const Digest> queries,
+                        std::span<const std::string_view> bytes = {});
 
 }  // namespace naysay::cli

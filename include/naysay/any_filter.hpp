@@ -45,6 +45,7 @@ struct Model {
   virtual std::uint64_t size_bits() const noexcept = 0;
   virtual std::uint64_t index_bits() const noexcept = 0;
   virtual void drop_index() noexcept = 0;
+  virtual void describe(Report& to) const = 0;
   virtual void own() = 0;
   virtual std::vector<Param> params() const = 0;
   virtual void write_params(FieldWriter& to) const = 0;
@@ -142,6 +143,12 @@ class NAYSAY_EXPORT AnyFilter : public KeyFront<AnyFilter> {
   std::uint64_t index_bits() const noexcept { return model_->index_bits(); }  // not part of size_bits()
   double expected_fpr() const noexcept { return model_->expected_fpr(); }
   std::vector<Param> params() const { return model_->params(); }
+  // What the filter has to say about itself (DescribingFilter); nothing for most filters.
+  Report describe() const {
+    Report lines;
+    model_->describe(lines);
+    return lines;
+  }
 
   // The filter itself, null if it is not an F. It can be read only: a filter that is mapped lies in read-only memory.
   template <Filter F>

@@ -58,6 +58,9 @@ class KeyFront {
       return self().query(d);
   }
 
+  // For callers that have both. Requires that the digest is hasher()'s of the text.
+  bool may_contain(Digest d, std::string_view text) const noexcept { return self().query(d, text); }
+
   // A batch: answers[i] becomes whether keys[i] may be in the set. Faster than one by one, because the cache misses of
   // a batch overlap. `answers` is a range of bool or of std::uint8_t, such as a std::vector<bool>, with at least as many
   // elements as `keys`.

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "cases.hpp"
+#include "hosts.hpp"
 #include "levels.hpp"
 #include "naysay/any_filter.hpp"
 #include "sample.hpp"
@@ -35,6 +36,35 @@ class EveryErasableFilter : public EveryFilter {};
 class EveryAdaptiveFilter : public EveryFilter {};
 class EveryWarmingFilter : public EveryFilter {};
 class EveryFilterThatAdaptsWithChurn : public EveryFilter {};
+
+// Filters that read bytes are given made-up host names; the tests above give them digests alone.
+class EveryByteFilter : public EveryFilter {
+ protected:
+  struct Lists {
+    explicit Lists(std::uint64_t n)
+        : keys(sample::hosts(sample::Hosts::blocked, 0, n)), negatives(sample::hosts(sample::Hosts::popular, 0, n)) {}
+    Workload workload() const {
+      return {.keys = keys.digests,
+              .negatives = negatives.digests,
+              .key_bytes = keys.views,
+              .negative_bytes = negatives.views};
+    }
+    sample::Strings keys, negatives;
+  };
+  static AnyFilter build_with(const char* bits_per_key, const Workload& w) {
+    return sample::must(AnyFilter::build(GetParam().name, w, {{"bits_per_key", bits_per_key}}));
+  }
+  static std::uint64_t accepted(const AnyFilter& f, const sample::Strings& of) {
+    std::uint64_t count = 0;
+    for (std::string_view text : of.views) count += f.may_contain(text);
+    return count;
+  }
+  static sample::Strings strangers(std::uint64_t count) {
+    return sample::hosts(sample::Hosts::popular, 1'000'000, count);
+  }
+};
+class EveryExactByteFilter : public EveryByteFilter {};
+class EveryBoundedByteFilter : public EveryByteFilter {};
 
 TEST_P(EveryFilter, NeverDeniesAKeyItWasBuiltFrom) {
   for (std::uint64_t n : kSizes) {
@@ -424,7 +454,175 @@ TEST_P(EveryFilterThatAdaptsWithChurn, MakesFewerOfTheFalsePositivesItWasToldOfO
   for (const Digest& d : before) ASSERT_TRUE(told.may_contain(d)) << "adapting must not cost a key";
 }
 
+TEST_P(EveryByteFilter, NeverDeniesAKeyByItsBytesOrByItsDigestAlone) {
+  for (std::uint64_t n : kSizes) {
+    const Lists lists(n);
+    for (const char* bits : {"6", "10"}) {
+      auto f = AnyFilter::build(GetParam().name, lists.workload(), {{"bits_per_key", bits}});
+      ASSERT_TRUE(f) << f.error().message;
+      for (std::uint64_t i = 0; i < n; ++i) {
+        ASSERT_TRUE(f->may_contain(lists.keys.views[i])) << "key " << i << " of " << n;
+        ASSERT_TRUE(f->may_contain(lists.keys.digests[i])) << "key " << i << " of " << n;
+      }
+    }
+  }
+}
+
+TEST_P(EveryByteFilter, NeverDeniesAKeyWhenKeysRepeatAndNegativesAreKeys) {
+  for (std::uint64_t n : kSizes) {
+    const Lists lists(n);
+    std::vector<Digest> keys(lists.keys.digests), negatives(lists.negatives.digests);
+    std::vector<std::string_view> key_bytes(lists.keys.views), negative_bytes(lists.negatives.views);
+    for (std::uint64_t i = 0; i < n; i += 2) {
+      negatives.push_back(keys[i]);
+      negative_bytes.push_back(key_bytes[i]);
+      keys.push_back(keys[i]);
+      key_bytes.push_back(key_bytes[i]);
+    }
+    const AnyFilter f =
+        must_build({.keys = keys, .negatives = negatives, .key_bytes = key_bytes, .negative_bytes = negative_bytes});
+    ASSERT_EQ(accepted(f, lists.keys), n);
+  }
+}
+
+TEST_P(EveryByteFilter, AcceptsByItsBytesOnlyWhatItAcceptsByItsDigest) {
+  const Lists lists(20'000);
+  const AnyFilter f = must_build(lists.workload());
+  for (const auto& some : {strangers(50'000), sample::hosts(sample::Hosts::blocked, 1'000'000, 50'000)})
+    for (std::size_t i = 0; i < some.views.size(); ++i)
+      ASSERT_TRUE(f.may_contain(some.digests[i]) || !f.may_contain(some.views[i]));
+}
+
+TEST_P(EveryByteFilter, StaysWithinItsBudget) {
+  for (std::uint64_t n : kSizes) {
+    const Lists lists(n);
+    for (const char* bits : {"5", "8", "12.5", "20"}) {
+      auto f = AnyFilter::build(GetParam().name, lists.workload(), {{"bits_per_key", bits}});
+      ASSERT_TRUE(f) << f.error().message;
+      EXPECT_LE(static_cast<double>(f->size_bits()),
+                std::stod(bits) * static_cast<double>(n) + static_cast<double>(GetParam().claims.fixed_bits))
+          << n << " keys at " << bits;
+    }
+  }
+}
+
+TEST_P(EveryByteFilter, ErrsOnStrangersLikeTheNegativesNotMoreOftenThanItSays) {
+  const Lists lists(40'000);
+  const AnyFilter f = build_with("8", lists.workload());
+  const double mean = 400'000 * f.expected_fpr();
+  // The rate was planned with 10,000 negatives: a tenth of it is their noise.
+  EXPECT_LE(static_cast<double>(accepted(f, strangers(400'000))), 1.1 * mean + 5 * std::sqrt(mean));
+}
+
+TEST_P(EveryByteFilter, MakesUseOfTheBytes) {
+  const Lists lists(40'000);
+  Workload without = lists.workload();
+  without.key_bytes = without.negative_bytes = {};
+  const AnyFilter with_bytes = build_with("8", lists.workload()),
+                  digests_only = build_with("8", without);
+  const auto some = strangers(200'000);
+  EXPECT_LT(accepted(with_bytes, some), accepted(digests_only, some));
+}
+
+TEST_P(EveryExactByteFilter, RefusesEveryKnownNegativeIfItClaimsSo) {
+  const Lists lists(20'000);
+  EXPECT_EQ(accepted(must_build(lists.workload()), lists.negatives), 0u);
+}
+
+TEST_P(EveryBoundedByteFilter, AcceptsNoKindOfStrangerMoreOftenThanItSays) {
+  const Lists lists(40'000);
+  const AnyFilter f = build_with("8", lists.workload());
+  sample::Words random(3);
+  sample::Strings liked, near, addresses, noise;
+  const auto key = [&]() -> const std::string& { return lists.keys.texts[random.below(lists.keys.texts.size())]; };
+  for (int i = 0; i < 200'000; ++i) {
+    // What a model of the keys likes best: the beginning of one key and the end of another.
+    liked.add(key().substr(0, 7) + key().substr(5));
+    std::string text = key();
+    text[random.below(text.size())] = static_cast<char>('a' + random.below(26));
+    near.add(text + (random.below(2) == 0 ? "x" : ""));
+    std::string address;
+    for (int part = 0; part < 4; ++part) address += (part > 0 ? "." : "") + std::to_string(random.below(256));
+    addresses.add(std::move(address));
+    std::string bytes(1 + random.below(30), '\0');
+    for (char& c : bytes) c = static_cast<char>(random.below(256));
+    noise.add(std::move(bytes));
+  }
+  std::vector<Digest> keys(lists.keys.digests);
+  std::sort(keys.begin(), keys.end());
+  for (const auto& kind : {std::move(liked).finish(), std::move(near).finish(), std::move(addresses).finish(),
+                           std::move(noise).finish(), strangers(200'000)}) {
+    std::uint64_t hits = 0, asked = 0;
+    for (std::size_t i = 0; i < kind.views.size(); ++i) {
+      if (std::binary_search(keys.begin(), keys.end(), kind.digests[i])) continue;
+      hits += f.may_contain(kind.views[i]);
+      ++asked;
+    }
+    ASSERT_GT(asked, 100'000u);
+    const double mean = static_cast<double>(asked) * f.expected_fpr();
+    EXPECT_LE(static_cast<double>(hits), mean * (1 + GetParam().claims.fpr_model_error) + 5 * std::sqrt(mean))
+        << kind.texts[0];
+  }
+}
+
+TEST_P(EveryByteFilter, GivesTheSameBytesWithAnyNumberOfThreadsAndEveryInstructionSet) {
+  const Lists lists(10'000);
+  const auto first = must_build(lists.workload(), {.seed = 5}).to_bytes();
+  EXPECT_EQ(must_build(lists.workload(), {.seed = 5, .threads = 3}).to_bytes(), first);
+  ScopedSimd scalar(Simd::scalar);
+  EXPECT_EQ(must_build(lists.workload(), {.seed = 5}).to_bytes(), first);
+}
+
+TEST_P(EveryByteFilter, ComesBackFromItsFileAndAnswersTheSame) {
+  const Lists lists(10'000);
+  const AnyFilter built = must_build(lists.workload());
+  const auto bytes = built.to_bytes(), bare = built.to_bare();
+  const auto copy = AnyFilter::load(bytes), view = AnyFilter::view(bytes), tiny = AnyFilter::view_bare(bare);
+  ASSERT_TRUE(copy && view && tiny);
+  EXPECT_EQ(copy->to_bytes(), bytes);
+  EXPECT_EQ(view->to_bytes(), bytes);
+  EXPECT_EQ(tiny->to_bare(), bare);
+  const auto some = strangers(50'000);
+  for (std::string_view text : some.views) {
+    const bool answer = built.may_contain(text);
+    ASSERT_EQ(copy->may_contain(text), answer);
+    ASSERT_EQ(view->may_contain(text), answer);
+    ASSERT_EQ(tiny->may_contain(text), answer);
+  }
+}
+
+TEST_P(EveryByteFilter, SurvivesFlippedBitsThatAValidChecksumCovers) {
+  const Lists lists(6000);
+  const auto bare = must_build(lists.workload()).to_bare();
+  const auto some = strangers(50);
+  sample::Words random(8);
+  std::unique_ptr<std::byte[]> owner;
+  for (int round = 0; round < 2000; ++round) {
+    auto flipped = bare;
+    // Half of them near the front, where lengths and counts stand.
+    const std::size_t bit = random.below(round % 2 == 0 ? 4096 : bare.size() * 8);
+    flipped[bit / 8] ^= std::byte{static_cast<unsigned char>(1u << (bit % 8))};
+    auto f = AnyFilter::view_bare(prefix(flipped, flipped.size(), owner));
+    if (!f) continue;
+    for (std::string_view text : some.views) (void)f->may_contain(text);
+    (void)f->describe();
+    (void)f->expected_fpr();
+  }
+}
+
+TEST_P(EveryByteFilter, RefusesAnotherNumberOfStringsThanOfDigests) {
+  const Lists lists(10);
+  Workload w = lists.workload();
+  w.key_bytes = w.key_bytes.first(9);
+  const auto f = AnyFilter::build(GetParam().name, w);
+  ASSERT_FALSE(f);
+  EXPECT_EQ(f.error().code, Errc::invalid_argument);
+}
+
 NAYSAY_FOR_FILTERS(EveryFilter, true);
+NAYSAY_FOR_FILTERS(EveryByteFilter, filter.claims.reads_bytes);
+NAYSAY_FOR_FILTERS(EveryExactByteFilter, filter.claims.reads_bytes&& filter.claims.exact_on_negatives);
+NAYSAY_FOR_FILTERS(EveryBoundedByteFilter, filter.claims.bounds_strangers);
 NAYSAY_FOR_FILTERS(EveryExactFilter, filter.claims.exact_on_negatives);
 NAYSAY_FOR_FILTERS(EveryTunableFilter, filter.tunable);
 NAYSAY_FOR_FILTERS(EveryDynamicFilter, filter.dynamic);

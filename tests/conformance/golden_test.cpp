@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "cases.hpp"
+#include "hosts.hpp"
 #include "naysay/any_filter.hpp"
 #include "sample.hpp"
 
@@ -38,7 +39,30 @@ TEST_P(GoldenFile, StillHoldsItsKeysAndIsStillWhatABuildGives) {
   EXPECT_EQ(built->to_bytes(), file_bytes(path)) << "the same input gives other bytes than it used to";
 }
 
+class GoldenByteFile : public ::testing::TestWithParam<FilterType> {};
+
+TEST_P(GoldenByteFile, StillHoldsItsStringsAndIsStillWhatABuildGives) {
+  const std::string path = NAYSAY_SOURCE_DIR "/tests/golden/" + std::string(GetParam().name) + ".strings.v1.nsy";
+  const auto keys = sample::hosts(sample::Hosts::blocked, 0, 8000),
+             negatives = sample::hosts(sample::Hosts::popular, 0, 8000);
+  const auto built = AnyFilter::build(GetParam().name,
+                                      {.keys = keys.digests,
+                                       .negatives = negatives.digests,
+                                       .key_bytes = keys.views,
+                                       .negative_bytes = negatives.views},
+                                      {}, {.seed = 1});
+  ASSERT_TRUE(built) << built.error().message;
+  ASSERT_GT(built->describe().lines.at(0).value, 0) << "a golden file should hold a model";
+  if (!std::filesystem::exists(path) && std::getenv("NAYSAY_WRITE_GOLDEN")) ASSERT_TRUE(built->save(path));
+  ASSERT_TRUE(std::filesystem::exists(path)) << path << " is missing; ./dev golden writes it";
+  const auto golden = naysay::open(path);
+  ASSERT_TRUE(golden) << golden.error().message;
+  for (std::string_view key : keys.views) ASSERT_TRUE(golden->may_contain(key)) << "an earlier file lost a key";
+  EXPECT_EQ(built->to_bytes(), file_bytes(path)) << "the same input gives other bytes than it used to";
+}
+
 NAYSAY_FOR_FILTERS(GoldenFile, true);
+NAYSAY_FOR_FILTERS(GoldenByteFile, filter.claims.reads_bytes);
 
 }  // namespace
 }  // namespace naysay

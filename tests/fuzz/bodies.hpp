@@ -26,6 +26,9 @@ inline void exercise(AnyFilter& f) {
   f.may_contain(questions, answers);
   for (int i = 0; i < 40; ++i) require(answers[i] == f.may_contain(questions[i]));
   (void)f.expected_fpr();
+  (void)f.describe();
+  for (std::string_view text : {"", "a", "example.org", "10.0.0.1", "a-longer-name.with.labels.example"})
+    require(!f.may_contain(f.hasher()(text), text) || f.may_contain(f.hasher()(text)));  // bytes only help to say no
   if (f.type().dynamic)
     for (int i = 0; i < 20; ++i)
       if (f.insert(questions[i])) require(f.may_contain(questions[i]));

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "fuzz/bodies.hpp"
+#include "hosts.hpp"
 #include "sample.hpp"
 
 namespace naysay {
@@ -34,8 +35,15 @@ TEST(Fuzz, OperationsHoldOnRandomBytesForEveryFilter) {
 TEST(Fuzz, TheLoaderHoldsOnDamagedFilesOfEveryFilter) {
   sample::Words random(2);
   for (const FilterType& type : filter_types()) {
+    const bool strings = type.claims.reads_bytes;
+    const auto hosts = sample::hosts(sample::Hosts::blocked, 0, strings ? 6000 : 0),
+               others = sample::hosts(sample::Hosts::popular, 0, strings ? 6000 : 0);
     const auto keys = sample::numbers(0, 40), negatives = sample::numbers(100, 40);
-    const auto f = AnyFilter::build(type.name, {.keys = keys, .negatives = negatives});
+    const auto f = AnyFilter::build(type.name, strings ? Workload{.keys = hosts.digests,
+                                                                  .negatives = others.digests,
+                                                                  .key_bytes = hosts.views,
+                                                                  .negative_bytes = others.views}
+                                                       : Workload{.keys = keys, .negatives = negatives});
     ASSERT_TRUE(f) << f.error().message;
     for (const auto& whole : {f->to_bytes(), f->to_bare()})
       for (int round = 0; round < 200; ++round) {

@@ -38,6 +38,7 @@ struct Claims {
   bool streams_negatives = false;   // build can read them from Workload::source
   bool exact_on_negatives = false;  // at its default budget and one negative per key, no known negative is accepted
   bool reads_bytes = false;         // build and queries need the bytes of a key, not only its digest
+  bool bounds_strangers = false;    // reads bytes, and still accepts no kind of stranger more often than expected_fpr()
   bool adapts_with_churn = false;   // adapt takes effect as keys are erased and inserted, not immediately
   double fpr_model_error = 0.02;    // |measured / expected_fpr() - 1| beyond statistical noise, at most
   std::uint64_t fixed_bits = 1024;  // size_bits() <= bits_per_key * room + fixed_bits
@@ -148,6 +149,11 @@ concept ByteFilter = Filter<F> && requires(const F& f, Digest d, std::string_vie
   { f.may_contain(d, bytes) } noexcept -> std::same_as<bool>;
 };
 
+// Has more to say about itself than its size and rate; naysay inspect prints it.
+template <class F>
+concept DescribingFilter = Filter<F> && requires(const F& f, Report& to) {
+  { f.describe(to) } -> std::same_as<void>;
+};
 // clang-format on
 
 inline constexpr std::size_t kAhead = 16;  // probes in flight: about as many misses as a core can have open

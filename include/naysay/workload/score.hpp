@@ -4,6 +4,7 @@
 //   fpr               strangers accepted / strangers queried
 //   known_fpr         known negatives accepted / known negatives queried
 //   wfpr              cost of the known negatives accepted / cost of all of them
+//   other_fpr         the same as fpr for strangers of another kind (Trial::others)
 //   false_negatives   keys denied; if it is not 0, the filter is broken
 //
 // Strangers and known negatives are counted separately, because a filter may remember the known ones and do badly on
@@ -21,6 +22,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "naysay/core/filter.hpp"
@@ -33,6 +35,7 @@ struct Score {
   double known_fpr = 0;
   double wfpr = 0;
   std::uint64_t false_negatives = 0;
+  double other_fpr = std::numeric_limits<double>::quiet_NaN();
 };
 
 // Anything that answers batches: AnyFilter does.
@@ -54,6 +57,18 @@ void for_each_answer(const F& f, std::span<const Digest> queried, Body&& body) {
   }
 }
 
+// The same with the strings, one by one: for filters that read bytes. Without strings, as above.
+template <AnswersBatches F, class Body>
+void for_each_answer(const F& f, std::span<const Digest> asked, std::span<const std::string_view> bytes, Body&& body) {
+  if constexpr (requires { f.may_contain(Digest{}, std::string_view{}); }) {
+    if (!bytes.empty()) {
+      for (std::size_t i = 0; i < asked.size(); ++i) body(i, f.may_contain(asked[i], bytes[i]));
+      return;
+    }
+  }
+  for_each_answer(f, asked, body);
+}
+
 inline double rate(double part, double whole) {
   return whole > 0 ? part / whole : std::numeric_limits<double>::quiet_NaN();
 }
@@ -61,25 +76,33 @@ inline double rate(double part, double whole) {
 }  // namespace score_detail
 
 template <AnswersBatches F>
-std::uint64_t count_maybe(const F& f, std::span<const Digest> queried) {
+std::uint64_t count_maybe(const F& f, std::span<const Digest> queried, std::span<const std::string_view> bytes = {}) {
   std::uint64_t count = 0;
-  score_detail::for_each_answer(f, queried, [&](std::size_t, bool maybe) { count += maybe; });
+  score_detail::for_each_answer(f, queried, bytes, [&](std::size_t, bool maybe) { count += maybe; });
   return count;
 }
 
+// With the strings of the trial only if the filter reads them: others answer faster in batches.
 template <AnswersBatches F>
-Score score(const F& f, const Trial& t) {
+Score score(const F& f, const Trial& t, bool reads_bytes = false) {
   using score_detail::rate;
+  const auto bytes = [&](std::span<const std::string_view> of) {
+    return reads_bytes ? of : std::span<const std::string_view>();
+  };
   double accepted = 0, accepted_cost = 0, cost = 0;
-  score_detail::for_each_answer(f, t.negatives, [&](std::size_t i, bool maybe) {
+  score_detail::for_each_answer(f, t.negatives, bytes(t.negative_bytes), [&](std::size_t i, bool maybe) {
     accepted += maybe;
     accepted_cost += maybe ? t.costs[i] : 0;
     cost += t.costs[i];
   });
-  return {.fpr = rate(static_cast<double>(count_maybe(f, t.strangers)), static_cast<double>(t.strangers.size())),
+  const auto accepts = [&](std::span<const Digest> asked, std::span<const std::string_view> texts) {
+    return rate(static_cast<double>(count_maybe(f, asked, bytes(texts))), static_cast<double>(asked.size()));
+  };
+  return {.fpr = accepts(t.strangers, t.stranger_bytes),
           .known_fpr = rate(accepted, static_cast<double>(t.negatives.size())),
           .wfpr = rate(accepted_cost, cost),
-          .false_negatives = t.keys.size() - count_maybe(f, t.keys)};
+          .false_negatives = t.keys.size() - count_maybe(f, t.keys, bytes(t.key_bytes)),
+          .other_fpr = accepts(t.others, t.other_bytes)};
 }
 
 }  // namespace naysay

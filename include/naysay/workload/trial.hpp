@@ -3,10 +3,11 @@
 //
 //   negatives  |k n n n k n n s n n|     k: is also a key, so "maybe" is right: left out
 //                  |           |
-//      known negatives     strangers     a random tenth is held back and never given to a filter,
-//      (with their costs)                unless the user has given strangers
+//      known negatives     strangers     a tenth, by a hash of the key and the seed, is held back and never shown to a
+//      (with their costs)                filter, unless the user brought strangers
 //
-// A filter that is given negatives may remember them. Only strangers show what it does about all others.
+// A filter that is given the negatives may remember them; only strangers show what it does about the rest. Filters that
+// read bytes have one more column: `others` are strangers of another kind, strings that look like no list at all.
 //
 // Promises   no known negative is a key; no stranger is a key or a known negative, also when the input repeats itself.
 // Cost       sorts a copy of the keys' digests, and one of the known negatives'.
@@ -15,10 +16,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "naysay/core/filter.hpp"
-#include "naysay/workload/random.hpp"
 
 namespace naysay {
 
@@ -26,16 +27,31 @@ struct Trial {
   std::span<const Digest> keys;
   std::vector<Digest> negatives;  // known to the filters
   std::vector<float> costs;       // of the negatives, one each
-  std::vector<Digest> strangers;  // not known to the filters
-  bool held_back = false;         // the strangers are part of the negatives given
+  std::vector<Digest> strangers;  // not known to them
+  std::vector<Digest> others;     // strangers of another kind, if there are any
+  bool held_back = false;         // the strangers were taken from the negatives
   std::uint64_t left_out = 0;     // negatives and strangers that were keys, strangers that were known
+
+  // The strings of all of these, for filters that read bytes; else empty.
+  std::span<const std::string_view> key_bytes = {};
+  std::vector<std::string_view> negative_bytes = {}, stranger_bytes = {}, other_bytes = {};
+};
+
+// The strings of what make_trial() is given, one each; or none at all.
+struct TrialBytes {
+  std::span<const std::string_view> keys = {}, negatives = {}, strangers = {};
 };
 
 inline constexpr std::uint64_t kHeldBack = 10;  // one in this many
 
-// Views keys; copies the rest. No strangers given: a random tenth of the negatives. Empty costs: each is 1.
+// Whether a negative is held back: by its digest, so that it does not matter where in the file it stands.
+inline bool is_held_back(Digest d, std::uint64_t seed) noexcept {
+  return fast_range(mix64(d.lo ^ mix64(seed + 0x7374726e)), kHeldBack) == 0;
+}
+
+// Views keys; copies the rest. No strangers given: a tenth of the negatives. Empty costs: each is 1.
 inline Trial make_trial(std::span<const Digest> keys, std::span<const Digest> negatives, std::span<const float> costs,
-                        std::span<const Digest> strangers, std::uint64_t seed) {
+                        std::span<const Digest> strangers, std::uint64_t seed, const TrialBytes& bytes = {}) {
   const auto sorted = [](std::span<const Digest> of) {
     std::vector<Digest> copy(of.begin(), of.end());
     std::sort(copy.begin(), copy.end());
@@ -45,23 +61,33 @@ inline Trial make_trial(std::span<const Digest> keys, std::span<const Digest> ne
 
   Trial t;
   t.keys = keys;
+  t.key_bytes = bytes.keys;
   t.held_back = strangers.empty();
   const std::vector<Digest> members = sorted(keys);
-  Random random(seed);
+  const auto add_stranger = [&](Digest d, std::span<const std::string_view> texts, std::size_t i) {
+    t.strangers.push_back(d);
+    if (!texts.empty()) t.stranger_bytes.push_back(texts[i]);
+  };
   for (std::size_t i = 0; i < negatives.size(); ++i) {
-    const bool hold = t.held_back && random.below(kHeldBack) == 0;
-    if (has(members, negatives[i])) {
+    const Digest d = negatives[i];
+    if (has(members, d)) {
       ++t.left_out;
-    } else if (hold) {
-      t.strangers.push_back(negatives[i]);
+    } else if (t.held_back && is_held_back(d, seed)) {
+      add_stranger(d, bytes.negatives, i);
     } else {
-      t.negatives.push_back(negatives[i]);
+      t.negatives.push_back(d);
       t.costs.push_back(costs.empty() ? 1.0f : costs[i]);
+      if (!bytes.negatives.empty()) t.negative_bytes.push_back(bytes.negatives[i]);
     }
   }
-  if (!t.held_back) t.strangers.assign(strangers.begin(), strangers.end());
+  if (t.held_back) return t;
   const std::vector<Digest> known = sorted(t.negatives);
-  t.left_out += std::erase_if(t.strangers, [&](Digest d) { return has(members, d) || has(known, d); });
+  for (std::size_t i = 0; i < strangers.size(); ++i) {
+    if (has(members, strangers[i]) || has(known, strangers[i]))
+      ++t.left_out;
+    else
+      add_stranger(strangers[i], bytes.strangers, i);
+  }
   return t;
 }
 
