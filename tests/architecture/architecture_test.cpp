@@ -27,6 +27,9 @@ namespace fs = std::filesystem;
 const std::map<std::string, std::set<std::string>> kUses = {
     {"guarded", {"cuckoo/cuckoo.hpp", "bloom/counting_bloom.hpp", "seesaw/seesaw.hpp"}},  // its bases
     {"habf", {"bloom/bloom_rates.hpp"}},
+    {"learned",  // what a model stands in front of
+     {"bloom/bloom.hpp", "bloom/bloom_rates.hpp", "ribbon/ribbon_sizes.hpp", "ribbon/taught_plan.hpp",
+      "ribbon/taught_ribbon.hpp"}},
     {"seesaw", {"bloom/bloom_rates.hpp"}},
 };
 

@@ -41,12 +41,13 @@
 #include <tuple>
 #include <vector>
 
-#include "naysay/core/filter.hpp"
 #include "naysay/core/cost_curve.hpp"
+#include "naysay/core/filter.hpp"
 #include "naysay/learned/detail/lesson.hpp"
 #include "naysay/learned/detail/scorer.hpp"
 #include "naysay/learned/model.hpp"
 #include "naysay/learned/regions.hpp"
+#include "naysay/ribbon/ribbon_sizes.hpp"
 #include "naysay/ribbon/taught_plan.hpp"
 #include "naysay/ribbon/taught_ribbon.hpp"
 
