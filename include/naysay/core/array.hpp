@@ -25,7 +25,7 @@ namespace naysay {
 
 inline constexpr std::size_t kCacheLine = 64;
 inline constexpr std::size_t kHugePage = std::size_t{1} << 21;
-inline constexpr std::size_t kHugeFrom = std::size_t{4} << 20;  // below that the page table fits the caches anyway
+inline constexpr std::size_t kHugeFrom = std::size_t{2} << 20;  // below that the page table fits the caches anyway
 
 template <class T>
 class Array {
@@ -35,6 +35,17 @@ class Array {
   Array() = default;
   explicit Array(std::uint64_t size) : data_(allocate(size)), size_(size), owned_(true) {
     if (size != 0) std::memset(static_cast<void*>(data_), 0, size * sizeof(T));
+  }
+  // Elements that are not initialised, or none if there is no memory: for code that must not throw and writes every
+  // element before it reads it. Requires size > 0.
+  static Array try_make_raw(std::uint64_t size) noexcept {
+    Array a;
+    const std::size_t bytes = size * sizeof(T);
+    void* memory = ::operator new (bytes, std::align_val_t{alignment(size)}, std::nothrow);
+    if (memory == nullptr) return a;
+    a.data_ = static_cast<T*>(offer_huge(memory, bytes));
+    a.size_ = size;
+    return a;
   }
   static Array borrow(const T* data, std::uint64_t size) noexcept {
     Array a;
@@ -98,11 +109,13 @@ class Array {
   static T* allocate(std::uint64_t size) {
     if (size == 0) return nullptr;
     const std::size_t bytes = size * sizeof(T);
-    void* memory = ::operator new (bytes, std::align_val_t{alignment(size)});
+    return static_cast<T*>(offer_huge(::operator new (bytes, std::align_val_t{alignment(size)}), bytes));
+  }
+  static void* offer_huge(void* memory, [[maybe_unused]] std::size_t bytes) noexcept {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
     if (bytes >= kHugeFrom) ::madvise(memory, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
 #endif
-    return static_cast<T*>(memory);
+    return memory;
   }
   static void release(T* data, std::uint64_t size) noexcept {
     if (data) ::operator delete (static_cast<void*>(data), std::align_val_t{alignment(size)});

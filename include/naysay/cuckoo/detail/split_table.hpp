@@ -1,0 +1,576 @@
+// SPDX-License-Identifier: Apache-2.0
+// SplitTable: a cuckoo table that grows by one bucket at a time and changes no answer while it grows.
+//
+// A key is known by W bits of its digest: a tag of G bits and a place of Q bits, W = Q + G. Each key has two *sides*,
+// which share the tag; hop(tag) is odd, so a key's two buckets always differ.
+//
+//      tag (G)        place (Q)                        side 1 = (tag, place)
+//   +-----------+-------------+--------+               side 2 = (tag, place xor hop(tag))
+//   |           |             |  index |
+//   +-----------+-------------+--------+               the low bits of the place are the bucket's index,
+//   |<-- slot: w = W - l bits ->|<- l ->|              all other bits stand in the slot
+//
+// The table has B buckets of four slots, 2^l < B <= 2^(l+1). A side lies in bucket (side mod 2^(l+1)) if there is one,
+// else in (side mod 2^l): linear hashing. split() adds bucket B and moves there those entries of bucket B - 2^l whose
+// bit l is set. That bit then is part of the index, and its place in the slot is dropped: growing moves bits from slots
+// to indices, and no bit of a key is ever forgotten. So a split never changes an answer, never fails for want of a
+// slot, and takes no longer in a large table. When B = 2^Q no bits of the place are left, and the table is used up.
+//
+// So there are slots of two widths, wide (W - l) and narrow (W - l - 1):
+//
+//   buckets   0         done       2^l         B             done <= B - 2^l: up to there split buckets were repacked,
+//             +----------+----------+----------+             16 at a time, so that no insertion waits for long
+//             |  narrow  |   wide   |  narrow  |
+//             +----------+----------+----------+
+//
+// The buckets of one width are a *layer*. Its words lie in blocks of 2^c buckets, 16 or more: the directory stays
+// small, and so does what a block has spare. A block of the wide layer is released when its last bucket was repacked.
+// At the end of a round the narrow layer becomes the wide one, and a new one begins.
+//
+// Equal entries are *copies*: of one key, or of keys that agree in all W bits. Seven are counted. Eight fill both
+// buckets and mean "eight or more": further inserts succeed and change nothing, and erase changes nothing either.
+//
+// Access says how words are read and written, and is told of what could mislead a reader: Alone (below) for a table
+// that one thread uses, live/detail/shared_access.hpp for one that is read next to a writer.
+//
+// Source     W. Litwin: Linear Hashing, VLDB 1980; B. Fan et al.: Cuckoo Filter, CoNEXT 2014.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "naysay/core/archive.hpp"
+#include "naysay/core/array.hpp"
+#include "naysay/core/bits.hpp"
+#include "naysay/core/hash.hpp"
+#include "naysay/core/result.hpp"
+
+namespace naysay::cuckoo::detail {
+
+inline constexpr unsigned kSlots = 4;
+inline constexpr unsigned kMaxPlaceBits = 32, kMinTagBits = 4, kMaxTagBits = 25;
+inline constexpr unsigned kNarrow = 16;    // up to this width a bucket fits a word; beyond, half a bucket does
+inline constexpr unsigned kMaxWidth = 29;  // 2 * 29 bits and up to 6 in front of them are a word
+inline constexpr std::uint64_t kStrip = 16;  // buckets that are repacked together: a whole number of words
+
+// What a table sees of a key: the tag is 1 to 2^G - 1, so that a slot of zeros is empty; place and hop have all 32 bits,
+// and a table takes as many of them, from the lowest on, as it has place bits. So the places of two tables are nested.
+struct Address {
+  std::uint32_t tag, place, hop;
+};
+
+inline std::uint32_t hop_of(std::uint32_t tag, std::uint64_t seed) noexcept {
+  return static_cast<std::uint32_t>(remix64(tag + seed)) | 1;
+}
+// The lowest six bits of lo are the last to be used: a guard on top tells by them what the table takes for the same.
+inline Address address_of(Digest d, unsigned tag_bits, std::uint64_t seed) noexcept {
+  const std::uint64_t high = d.lo >> 32;
+  const auto tag = static_cast<std::uint32_t>(1 + ((high * ((std::uint64_t{1} << tag_bits) - 1)) >> 32));
+  return {tag, std::rotr(static_cast<std::uint32_t>(d.lo), 6), hop_of(tag, seed)};
+}
+
+// The words of a block. Those from `used` on were never written.
+struct Block {
+  Array<std::uint64_t> words;
+  std::uint64_t used = 0;
+
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    if constexpr (std::is_const_v<Self>) {
+      const auto written = Array<std::uint64_t>::borrow(self.words.data(), self.used);
+      visit("words", written);
+    } else {
+      visit("words", self.words);
+      self.used = self.words.size();
+    }
+  }
+};
+
+// Buckets with slots of one width.
+struct Layer {
+  std::vector<Block> blocks;
+  PackedFields lanes{};
+  std::uint64_t slot_mask = 0, at_mask = 0;
+  std::uint32_t width = 0, block_bits = 0;
+  std::uint32_t known = 0;  // bits of a side that a bucket's index gives: known + width = W
+
+  void start(unsigned total_bits, unsigned index_bits, unsigned level) {
+    blocks.clear();
+    known = index_bits;
+    width = total_bits - known;
+    block_bits = block_bits_for(level);
+    derive();
+    blocks.reserve((std::uint64_t{2} << level >> block_bits) + 1);
+  }
+  // What is not in a file.
+  void derive() noexcept {
+    lanes = lanes_for(width);
+    slot_mask = low_mask(width & 63);
+    at_mask = low_mask(block_bits & 63);
+  }
+  // A 16th of 2^level, or, of large tables, enough for huge pages.
+  static unsigned block_bits_for(unsigned level) noexcept { return level < 22 ? std::max(level, 8u) - 4 : 19; }
+  static PackedFields lanes_for(unsigned width) noexcept {
+    return width == 0 || width > kMaxWidth ? PackedFields{} : PackedFields(width, width <= kNarrow ? 4 : 2);
+  }
+  std::uint64_t block_of(std::uint64_t bucket) const noexcept { return bucket >> block_bits; }
+  std::uint64_t at(std::uint64_t bucket) const noexcept { return bucket & at_mask; }
+  const std::uint64_t* words(std::uint64_t bucket) const noexcept { return blocks[block_of(bucket)].words.data(); }
+
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit("width", self.width);
+    visit("block_bits", self.block_bits);
+    visit("blocks", self.blocks);
+    visit("known", self.known);
+    if constexpr (!std::is_const_v<Self>) self.derive();
+  }
+};
+
+// One thread uses the table.
+class Alone {
+ public:
+  static constexpr bool kShared = false;
+  static std::uint64_t load(const std::uint64_t& word) noexcept { return word; }
+  static void store(std::uint64_t& word, std::uint64_t value) noexcept { word = value; }
+  // At most 58 bits, from bit `at` on, in the low bits, and anything above them. Or 64, if `at` is a multiple of 8.
+  static std::uint64_t window(const std::uint64_t* words, std::uint64_t at) noexcept {
+    return load_u64(reinterpret_cast<const unsigned char*>(words) + (at >> 3)) >> (at & 7);
+  }
+  // Words for a block; empty if there is no memory.
+  Array<std::uint64_t> make(std::uint64_t words) noexcept { return Array<std::uint64_t>::try_make_raw(words); }
+  void retire(Array<std::uint64_t>) noexcept {}  // nobody reads it any more
+  void publish(const Layer&, std::uint64_t) noexcept {}  // the words of this block are others now
+  void moved(std::uint64_t, std::uint64_t) noexcept {}  // the entry stands at both sides; next, it leaves the first
+  static constexpr bool kWholeBlocks = false;           // the last block is as long as it must be
+};
+
+template <class Access = Alone>
+class SplitTable {
+ public:
+  SplitTable() = default;
+
+  // Empty, of `buckets` buckets. Requires 2 <= buckets <= 2^place_bits, and a widest slot of at most kMaxWidth bits.
+  // False if there is no memory.
+  bool start(std::uint64_t buckets, unsigned place_bits, unsigned tag_bits, std::uint64_t seed) {
+    place_bits_ = place_bits;
+    tag_bits_ = tag_bits;
+    seed_ = seed;
+    count_ = 0;
+    buckets_ = buckets;
+    half_ = std::bit_floor(buckets - 1);
+    done_ = done_for(buckets, half_);
+    const auto level = static_cast<unsigned>(std::countr_zero(half_));
+    layers_[kWide].start(total_bits(), level, level);
+    layers_[kNarrowed].start(total_bits(), level + 1, level);
+    bool made = true;
+    for_each_run(buckets_, half_, done_, layers_[kWide].block_bits, layers_[kNarrowed].block_bits, [&](std::uint64_t first, std::uint64_t last, bool wide) {
+      made = made && add_words(layers_[wide], first, last, last - first);
+    });
+    return made;
+  }
+
+  // One spare word, so that 64 bits can be read from the start of any bucket's half.
+  static constexpr std::uint64_t words_for(std::uint64_t buckets, unsigned width) noexcept {
+    return words_for_bits(buckets * kSlots * width) + 1;
+  }
+  // The bits of a whole table, before it is made.
+  static std::uint64_t bits_for(std::uint64_t buckets, unsigned total_bits) noexcept {
+    const std::uint64_t half = std::bit_floor(buckets - 1);
+    const auto level = static_cast<unsigned>(std::countr_zero(half));
+    const unsigned bits = Layer::block_bits_for(level);
+    std::uint64_t words = 0;
+    for_each_run(buckets, half, done_for(buckets, half), bits, bits,
+                 [&](std::uint64_t first, std::uint64_t last, bool wide) {
+                   words += words_for(last - first, total_bits - level - 1 + wide);
+                 });
+    return 64 * words;
+  }
+
+  std::uint64_t buckets() const noexcept { return buckets_; }
+  std::uint64_t slots() const noexcept { return buckets_ * kSlots; }
+  std::uint64_t most_buckets() const noexcept { return std::uint64_t{1} << place_bits_; }
+  std::uint64_t count() const noexcept { return count_; }
+  unsigned place_bits() const noexcept { return place_bits_; }
+  unsigned tag_bits() const noexcept { return tag_bits_; }
+  std::uint64_t seed() const noexcept { return seed_; }
+  bool used_up() const noexcept { return buckets_ >= most_buckets(); }
+
+  // ---- one key -----------------------------------------------------------------------------------------------------
+
+  std::uint64_t side(Address a) const noexcept {
+    return (std::uint64_t{a.tag} << place_bits_) | (a.place & place_mask());
+  }
+  std::uint64_t other(std::uint64_t side, std::uint32_t hop) const noexcept {
+    return side ^ (hop & place_mask());
+  }
+  void prefetch(Address a) const noexcept {
+    const std::uint64_t first = side(a);
+    prefetch_bucket(bucket_of(first));
+    prefetch_bucket(bucket_of(other(first, a.hop)));
+  }
+  bool may_contain(Address a) const noexcept {
+    const std::uint64_t first = side(a), second = other(first, a.hop);
+    return (matches_in(bucket_of(first), first) | matches_in(bucket_of(second), second)) != 0;
+  }
+
+  enum class Put { done, copied, full };  // copied: one of eight or more that are not counted
+  // full: no chain of moves ends in an empty slot, and nothing has changed.
+  Put insert(Address a) noexcept {
+    const std::uint64_t first = side(a), second = other(first, a.hop);
+    for (std::uint64_t side : {first, second}) {
+      const std::uint64_t bucket = bucket_of(side);
+      if (const int slot = find(bucket, 0); slot >= 0) {
+        put(bucket, slot, stored(bucket, side));
+        ++count_;
+        return Put::done;
+      }
+    }
+    if (saturated(first, second)) return Put::copied;
+    if (!make_room(first, second)) return Put::full;
+    ++count_;
+    return Put::done;
+  }
+
+  // False if there is no such entry.
+  bool erase(Address a) noexcept {
+    const std::uint64_t first = side(a), second = other(first, a.hop);
+    for (std::uint64_t side : {first, second}) {
+      const std::uint64_t bucket = bucket_of(side);
+      const int slot = find(bucket, stored(bucket, side));
+      if (slot < 0) continue;
+      if (saturated(first, second)) return true;
+      put(bucket, slot, 0);
+      --count_;
+      return true;
+    }
+    return false;
+  }
+
+  // ---- growth ------------------------------------------------------------------------------------------------------
+
+  // One bucket more. Requires !used_up(). False if there is no memory; then nothing has changed.
+  bool split() noexcept {
+    const std::uint64_t to = buckets_, half = std::has_single_bit(to) ? to : half_, from = to - half;
+    while (half != half_ && done_ != half_)
+      if (!repack(std::min(kStrip, half_))) return false;
+    if (half != half_) new_round(half);
+    if (!make_bucket(layers_[kNarrowed], to)) return false;
+    // Entries stand at both places until the new number of buckets is known to readers.
+    unsigned moving = 0;
+    for (unsigned slot = 0, at = 0; slot < kSlots; ++slot) {
+      const std::uint32_t v = get(from, slot);
+      if ((v & 1) == 0) continue;  // bit `level` of its side is the lowest that a wide slot holds; empty is 0
+      put_in(layers_[kNarrowed], to, at++, v >> 1);
+      moving |= 1u << slot;
+    }
+    Access::store(buckets_, to + 1);
+    for (unsigned slot = 0; slot < kSlots; ++slot)
+      if ((moving >> slot) & 1) put(from, static_cast<int>(slot), 0);
+    const std::uint64_t strip = std::min(kStrip, half_);
+    for (int i = 0; i < 2 && to + 1 - half_ - done_ >= strip; ++i) repack(strip);
+    return true;
+  }
+
+  // ---- the whole table ---------------------------------------------------------------------------------------------
+
+  const Layer& layer(bool wide) const noexcept { return layers_[wide]; }
+  const Access& access() const noexcept { return access_; }
+  Access& access() noexcept { return access_; }
+
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit("place_bits", self.place_bits_);
+    visit("tag_bits", self.tag_bits_);
+    visit("seed", self.seed_);
+    visit("buckets", self.buckets_);
+    visit("half", self.half_);
+    visit("done", self.done_);
+    visit("count", self.count_);
+    visit("narrow", self.layers_[kNarrowed]);
+    visit("wide", self.layers_[kWide]);
+  }
+
+  Result<Ok> validate() const {
+    const auto wrong = [](const std::string& what) { return Error{Errc::corrupt, "growing-cuckoo: " + what}; };
+    if (tag_bits_ < kMinTagBits || tag_bits_ > kMaxTagBits || place_bits_ < 1 || place_bits_ > kMaxPlaceBits)
+      return wrong("a table has " + std::to_string(tag_bits_) + " tag bits and " + std::to_string(place_bits_) +
+                   " place bits; it must have 4 to 25 and 1 to 32");
+    if (buckets_ < 2 || buckets_ > most_buckets())
+      return wrong("a table has " + std::to_string(buckets_) + " buckets; it must have 2 to " +
+                   std::to_string(most_buckets()));
+    const std::uint64_t half = std::bit_floor(buckets_ - 1);
+    const auto level = static_cast<unsigned>(std::countr_zero(half));
+    if (half_ != half || done_ > done_for(buckets_, half) || (done_ % kStrip != 0 && done_ != half) ||
+        layers_[kWide].known != level || layers_[kWide].width != total_bits() - level ||
+        layers_[kNarrowed].known != level + 1 || layers_[kNarrowed].width + 1 != layers_[kWide].width ||
+        layers_[kWide].width > kMaxWidth || layers_[kNarrowed].block_bits != Layer::block_bits_for(level))
+      return wrong("a table has slots of " + std::to_string(layers_[kWide].width) + " and " +
+                   std::to_string(layers_[kNarrowed].width) + " bits; that does not fit its " +
+                   std::to_string(buckets_) + " buckets");
+    if (const unsigned c = layers_[kWide].block_bits; c != Layer::block_bits_for(level) &&
+                                                      (level == 0 || c != Layer::block_bits_for(level - 1)))
+      return wrong("a table has blocks of 2^" + std::to_string(c) + " buckets; that does not fit its " +
+                   std::to_string(buckets_) + " buckets");
+    std::string short_run;
+    for_each_run(buckets_, half_, done_, layers_[kWide].block_bits, layers_[kNarrowed].block_bits, [&](std::uint64_t first, std::uint64_t last, bool wide) {
+      const Layer& layer = layers_[wide];
+      const std::uint64_t needed = words_for(last - first, layer.width), k = layer.block_of(first);
+      const std::uint64_t used = k < layer.blocks.size() ? layer.blocks[k].used : 0;
+      if (used < needed)
+        short_run = "the block of bucket " + std::to_string(first) + " has " + std::to_string(used) + " words of " +
+                    std::to_string(layer.width) + "-bit slots; it needs " + std::to_string(needed);
+    });
+    if (!short_run.empty()) return wrong(short_run);
+    if (const std::uint64_t used = count_used(); used != count_)
+      return wrong("a table counts " + std::to_string(count_) + " keys; it has " + std::to_string(used));
+    return Ok{};
+  }
+
+ private:
+  static constexpr unsigned kMaxNodes = 1024;  // of a search for room
+  static constexpr std::size_t kNarrowed = 0, kWide = 1;
+
+  std::uint64_t place_mask() const noexcept { return (std::uint64_t{1} << place_bits_) - 1; }
+  unsigned total_bits() const noexcept { return place_bits_ + tag_bits_; }
+
+  // The strips that are split as a whole; at the end of a round, all.
+  static std::uint64_t done_for(std::uint64_t buckets, std::uint64_t half) noexcept {
+    return buckets == 2 * half ? half : (buckets - half) / kStrip * kStrip;
+  }
+  // Calls body(first, last, wide) for each block of both layers that buckets lie in: they are among first .. last - 1,
+  // and the block begins with the first.
+  template <class Body>
+  static void for_each_run(std::uint64_t buckets, std::uint64_t half, std::uint64_t done, unsigned wide_bits,
+                           unsigned narrow_bits, Body&& body) {
+    for (std::uint64_t first = done & ~low_mask(wide_bits); first < half; first += low_mask(wide_bits) + 1)
+      if (done < half) body(first, std::min(half, first + low_mask(wide_bits) + 1), true);
+    for (std::uint64_t first = 0, size = low_mask(narrow_bits) + 1; first < buckets; first += size) {
+      const std::uint64_t last = std::min(buckets, first + size);
+      if (last > half || first < done) body(first, last > half ? last : std::min(done, last), false);
+    }
+  }
+
+  std::uint64_t bucket_of(std::uint64_t side) const noexcept {
+    const std::uint64_t wide = side & (2 * half_ - 1);
+    return wide - (half_ & (0 - std::uint64_t{wide >= buckets_}));  // arithmetic: it is a coin toss
+  }
+  const Layer& layer_at(std::uint64_t bucket) const noexcept { return layers_[bucket - done_ < half_ - done_]; }
+  Layer& layer_at(std::uint64_t bucket) noexcept { return layers_[bucket - done_ < half_ - done_]; }
+
+  void new_round(std::uint64_t half) noexcept {
+    const auto level = static_cast<unsigned>(std::countr_zero(half));
+    half_ = half;
+    done_ = 0;
+    std::swap(layers_[kNarrowed], layers_[kWide]);
+    layers_[kNarrowed].start(total_bits(), level + 1, level);
+  }
+  // Makes the block that begins with bucket `first` hold all buckets before `last`. If it has no room for them, it gets
+  // room for so many buckets.
+  bool add_words(Layer& layer, std::uint64_t first, std::uint64_t last, std::uint64_t room) noexcept {
+    const std::uint64_t k = layer.block_of(first), needed = words_for(last - first, layer.width);
+    while (k >= layer.blocks.size()) layer.blocks.emplace_back();
+    Block& block = layer.blocks[k];
+    if (needed > block.words.size()) {
+      const std::uint64_t whole = layer.at_mask + 1;
+      Array<std::uint64_t> words = access_.make(words_for(Access::kWholeBlocks ? whole : room, layer.width));
+      if (words.empty()) return false;
+      for (std::uint64_t i = 0; i < block.used; ++i) Access::store(words.at_mut(i), block.words[i]);
+      std::swap(block.words, words);
+      access_.publish(layer, k);
+      if (!words.empty()) access_.retire(std::move(words));
+    }
+    for (; block.used < needed; ++block.used) Access::store(block.words.at_mut(block.used), 0);
+    return true;
+  }
+  // The first bucket of its block makes room for all of them.
+  bool make_bucket(Layer& layer, std::uint64_t bucket) noexcept {
+    const std::uint64_t first = bucket - layer.at(bucket);
+    return add_words(layer, first, bucket / kStrip * kStrip + kStrip, layer.at_mask + 1);
+  }
+  // The next buckets lose a bit of each slot. False if there is no memory; a round does not end before it was done.
+  bool repack(std::uint64_t buckets) noexcept {
+    Layer &wide = layers_[kWide], &narrow = layers_[kNarrowed];
+    if (!make_bucket(narrow, done_ + buckets - 1)) return false;
+    const std::uint64_t* in = wide.words(done_);
+    std::uint64_t* out = narrow.blocks[narrow.block_of(done_)].words.mutable_data() +
+                         narrow.at(done_) * kSlots * narrow.width / 64;
+    std::uint64_t word = 0, filled = 0;
+    const std::uint64_t first = wide.at(done_) * kSlots;
+    for (std::uint64_t slot = first; slot < first + buckets * kSlots; ++slot) {
+      const std::uint64_t v = load_slot(in, slot * wide.width, wide.width) >> 1;
+      word |= v << filled;
+      filled += narrow.width;
+      if (filled < 64) continue;
+      Access::store(*out++, word);
+      filled -= 64;
+      word = filled == 0 ? 0 : v >> (narrow.width - filled);
+    }
+    if (filled != 0) Access::store(*out, word);
+    const std::uint64_t k = wide.block_of(done_);
+    Access::store(done_, done_ + buckets);
+    if (done_ == half_ || wide.block_of(done_) != k) {
+      Array<std::uint64_t> old = std::exchange(wide.blocks[k], Block{}).words;
+      access_.publish(wide, k);
+      access_.retire(std::move(old));
+    }
+    return true;
+  }
+  std::uint64_t count_used() const noexcept {
+    std::uint64_t used = 0;
+    for (std::uint64_t bucket = 0; bucket < buckets_; ++bucket)
+      for (unsigned slot = 0; slot < kSlots; ++slot) used += get(bucket, slot) != 0;
+    return used;
+  }
+  static std::uint64_t load_slot(const std::uint64_t* words, std::uint64_t at, unsigned width) noexcept {
+    const unsigned shift = static_cast<unsigned>(at & 63);
+    std::uint64_t v = Access::load(words[at >> 6]) >> shift;
+    if (shift + width > 64) v |= Access::load(words[(at >> 6) + 1]) << (64 - shift);
+    return v & low_mask(width);
+  }
+
+  // What a slot of this bucket holds of a side that lies in it.
+  std::uint32_t stored(std::uint64_t bucket, std::uint64_t side) const noexcept {
+    return static_cast<std::uint32_t>(side >> layer_at(bucket).known);
+  }
+  // The side of what a slot of this bucket holds.
+  std::uint64_t side_of(std::uint64_t bucket, std::uint32_t v) const noexcept {
+    const unsigned known = layer_at(bucket).known;
+    return (std::uint64_t{v} << known) | (bucket & low_mask(known));
+  }
+  std::uint32_t hop_at(std::uint64_t side) const noexcept {
+    return hop_of(static_cast<std::uint32_t>(side >> place_bits_), seed_);
+  }
+
+  void prefetch_bucket(std::uint64_t bucket) const noexcept {
+    const Layer& layer = layer_at(bucket);
+    const auto* bytes = reinterpret_cast<const unsigned char*>(layer.words(bucket));
+    __builtin_prefetch(bytes + layer.at(bucket) * layer.width / 2);
+  }
+  // Not 0 exactly if a slot of the bucket holds the side.
+  std::uint64_t matches_in(std::uint64_t bucket, std::uint64_t side) const noexcept {
+    const Layer& layer = layer_at(bucket);
+    return match(layer, layer.words(bucket), bucket, side);
+  }
+  static std::uint64_t match(const Layer& layer, const std::uint64_t* words, std::uint64_t bucket,
+                             std::uint64_t side) noexcept {
+    const std::uint64_t bit = layer.at(bucket) * (kSlots * layer.width);
+    const std::uint64_t wanted = layer.lanes.repeat((side >> layer.known) ^ layer.slot_mask);
+    if (layer.width <= kNarrow) [[likely]]
+      return layer.lanes.matches(Access::window(words, bit), wanted);
+    return layer.lanes.matches(Access::window(words, bit), wanted) |
+           layer.lanes.matches(Access::window(words, bit + 2 * layer.width), wanted);
+  }
+  // The first slot that holds v, or -1.
+  int find(std::uint64_t bucket, std::uint32_t v) const noexcept {
+    const Layer& layer = layer_at(bucket);
+    const std::uint64_t* words = layer.words(bucket);
+    const std::uint64_t bit = layer.at(bucket) * kSlots * layer.width;
+    const std::uint64_t wanted = layer.lanes.repeat(v ^ layer.slot_mask);
+    std::uint64_t found = layer.lanes.matches(Access::window(words, bit), wanted);
+    if (found != 0) return slot_of(found, layer.width);
+    if (layer.width <= kNarrow) return -1;
+    found = layer.lanes.matches(Access::window(words, bit + 2 * layer.width), wanted);
+    return found == 0 ? -1 : 2 + slot_of(found, layer.width);
+  }
+  static int slot_of(std::uint64_t found, unsigned width) noexcept {
+    const int bit = std::countr_zero(found) + 1, w = static_cast<int>(width);  // no division: there are four slots
+    return (bit > w) + (bit > 2 * w) + (bit > 3 * w);
+  }
+  std::uint32_t get(std::uint64_t bucket, unsigned slot) const noexcept {
+    const Layer& layer = layer_at(bucket);
+    const std::uint64_t at = (layer.at(bucket) * kSlots + slot) * layer.width;
+    return static_cast<std::uint32_t>(load_slot(layer.words(bucket), at, layer.width));
+  }
+  void put(std::uint64_t bucket, int slot, std::uint32_t v) noexcept {
+    put_in(layer_at(bucket), bucket, static_cast<unsigned>(slot), v);
+  }
+  static void put_in(Layer& layer, std::uint64_t bucket, unsigned slot, std::uint32_t v) noexcept {
+    const std::uint64_t at = (layer.at(bucket) * kSlots + slot) * layer.width;
+    const unsigned shift = static_cast<unsigned>(at & 63);
+    std::uint64_t* word = layer.blocks[layer.block_of(bucket)].words.mutable_data() + (at >> 6);
+    const std::uint64_t mask = layer.slot_mask;
+    Access::store(word[0], (word[0] & ~(mask << shift)) | (std::uint64_t{v} << shift));
+    if (shift + layer.width > 64) {
+      const unsigned done = 64 - shift;
+      Access::store(word[1], (word[1] & ~(mask >> done)) | (std::uint64_t{v} >> done));
+    }
+  }
+  // All eight slots of both buckets hold copies of one entry.
+  bool saturated(std::uint64_t first, std::uint64_t second) const noexcept {
+    for (std::uint64_t side : {first, second}) {
+      const std::uint64_t bucket = bucket_of(side);
+      const std::uint32_t v = stored(bucket, side);
+      for (unsigned slot = 0; slot < kSlots; ++slot)
+        if (get(bucket, slot) != v) return false;
+    }
+    return true;
+  }
+
+  // Both buckets are full: finds the shortest chain of moves that ends in an empty slot, then moves along it from its
+  // end. No bucket is on a shortest chain twice, so that no move disturbs an earlier one. False, and nothing moved, if
+  // the first kMaxNodes buckets reached are full.
+  bool make_room(std::uint64_t first, std::uint64_t second) noexcept {
+    struct Node {
+      std::uint32_t bucket;
+      std::uint16_t parent;
+      std::uint16_t slot;  // in the parent bucket, of the entry that could move here
+    };
+    Node nodes[kMaxNodes];
+    nodes[0] = {static_cast<std::uint32_t>(bucket_of(first)), 0, 0};
+    nodes[1] = {static_cast<std::uint32_t>(bucket_of(second)), 1, 0};
+    unsigned reached = 2;
+    const bool small = buckets_ <= kMaxNodes;
+    std::uint64_t seen[kMaxNodes / 64] = {};
+    if (small) {
+      set_bit(seen, nodes[0].bucket);
+      set_bit(seen, nodes[1].bucket);
+    }
+    for (unsigned i = 0; i < reached; ++i)
+      for (unsigned slot = 0; slot < kSlots; ++slot) {
+        const std::uint64_t from = side_of(nodes[i].bucket, get(nodes[i].bucket, slot));
+        const std::uint64_t to = bucket_of(other(from, hop_at(from)));
+        const int gap = find(to, 0);
+        if (gap >= 0) {
+          move_along(nodes, i, slot, to, static_cast<unsigned>(gap), first, second);
+          return true;
+        }
+        if (reached == kMaxNodes || (small ? test_bit(seen, to) : to == nodes[nodes[i].parent].bucket)) continue;
+        nodes[reached++] = {static_cast<std::uint32_t>(to), static_cast<std::uint16_t>(i),
+                            static_cast<std::uint16_t>(slot)};
+        if (small) set_bit(seen, to);
+      }
+    return false;
+  }
+  template <class Node>
+  void move_along(const Node* nodes, unsigned i, unsigned slot, std::uint64_t to, unsigned gap, std::uint64_t first,
+                  std::uint64_t second) noexcept {
+    for (;; i = nodes[i].parent) {
+      const std::uint64_t from = side_of(nodes[i].bucket, get(nodes[i].bucket, slot));
+      const std::uint64_t there = other(from, hop_at(from));
+      put(to, static_cast<int>(gap), stored(to, there));
+      access_.moved(from, there);
+      to = nodes[i].bucket;
+      gap = slot;
+      if (nodes[i].parent == i) break;
+      slot = nodes[i].slot;
+    }
+    put(to, static_cast<int>(gap), stored(to, i == 0 ? first : second));
+  }
+
+  Layer layers_[2];            // kNarrowed, kWide
+  std::uint64_t buckets_ = 0;  // B
+  std::uint64_t half_ = 0;     // 2^l, less than B and at least half of it
+  std::uint64_t done_ = 0;     // buckets from 0 on that are split and repacked
+  std::uint64_t count_ = 0;    // slots in use
+  std::uint64_t seed_ = 0;     // of hop()
+  std::uint32_t place_bits_ = 0, tag_bits_ = 0;
+  [[no_unique_address]] Access access_;
+};
+
+}  // namespace naysay::cuckoo::detail
