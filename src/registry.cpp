@@ -22,6 +22,7 @@
 #include "naysay/learned/learned_bloom.hpp"
 #include "naysay/learned/learned_ribbon.hpp"
 #include "naysay/learned/partitioned_learned.hpp"
+#include "naysay/cuckoo/growing_cuckoo.hpp"
 #include "naysay/quotient/quotient.hpp"
 #include "naysay/ribbon/ribbon.hpp"
 #include "naysay/fuse/xor.hpp"
@@ -40,6 +41,7 @@ using StackedCountingBloom = Stacked<CountingBloom, 3>;
   X(Cuckoo, "cuckoo", 6) \
   X(Quotient, "quotient", 7) \
   X(Ribbon, "ribbon", 8) \
+  X(GrowingCuckoo, "growing-cuckoo", 9) \
   X(WeightedBloom, "weighted-bloom", 20) \
   X(Habf, "habf", 21) \
   X(FastHabf, "f-habf", 22) \
@@ -57,6 +59,7 @@ using StackedCountingBloom = Stacked<CountingBloom, 3>;
   X(GuardedCuckoo, "guarded", 60) \
   X(GuardedCountingBloom, "guarded-counting-bloom", 61) \
   X(GuardedSeesaw, "guarded-seesaw", 62) \
+  X(GuardedGrowing, "guarded-growing", 63) \
   X(LearnedBloom, "learned-bloom", 80) \
   X(SandwichedBloom, "sandwiched-bloom", 81) \
   X(AdaBloom, "ada-bloom", 82) \

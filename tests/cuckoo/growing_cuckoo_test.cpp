@@ -77,7 +77,7 @@ struct Churn {
 
 TEST(GrowingCuckoo, LosesNoKeyAndRefusesNoErasureOfAMultisetOverThreeErasWithShortSlots) {
   for (double growth : {6.0, 8.0}) {
-    GrowingCuckoo f = must_build<GrowingCuckoo>({.capacity = 200}, Params{.bits_per_key = 12, .growth = growth});
+    GrowingCuckoo f = must_build<GrowingCuckoo>({.capacity = 200}, Params{.bits_per_key = 7.5, .growth = growth});
     ASSERT_LE(f.era(0).tag_bits(), 6u) << "short slots, so that keys collide";
     Churn churn(f, 7);
     std::size_t most_eras = 0;
@@ -234,7 +234,7 @@ TEST(GrowingCuckoo, GivesTheSameBytesForTheSameOperations) {
 }
 
 TEST(GrowingCuckoo, ReservesAheadAndRenewsFromKeysShownAgain) {
-  GrowingCuckoo f = must_build<GrowingCuckoo>({.capacity = 100}, Params{.bits_per_key = 14, .growth = 4});
+  GrowingCuckoo f = must_build<GrowingCuckoo>({.capacity = 200}, Params{.bits_per_key = 10, .growth = 4});
   ASSERT_TRUE(f.reserve(300));
   EXPECT_GE(f.capacity(), 300u);
   const std::uint64_t buckets = f.era(0).buckets();

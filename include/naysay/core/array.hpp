@@ -40,7 +40,8 @@ class Array {
   // element before it reads it. Requires size > 0.
   static Array try_make_raw(std::uint64_t size) noexcept {
     Array a;
-    const std::size_t bytes = size * sizeof(T);
+    std::size_t bytes = size * sizeof(T);
+    if (bytes >= kHugeFrom) bytes = (bytes + kHugePage - 1) / kHugePage * kHugePage;  // whole pages, all of them huge
     void* memory = ::operator new (bytes, std::align_val_t{alignment(size)}, std::nothrow);
     if (memory == nullptr) return a;
     a.data_ = static_cast<T*>(offer_huge(memory, bytes));

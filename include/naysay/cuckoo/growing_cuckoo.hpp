@@ -68,18 +68,18 @@ class BasicGrowingCuckoo {
 
   static constexpr Claims kClaims = {
       .about = "keys can be inserted and erased without a fixed capacity; it grows and no answer changes",
-      .fixed_bits = 4096,  // spare slots of up to 32 bits, the spare word of a chunk, the fields
+      .fixed_bits = 6144,  // spare slots, spare words of the blocks, the fields
   };
 
   static constexpr double kLoad = 0.90;
 
-  // Of a table that reaches the rate after it has grown by the default growth: no more at any size, because slots are
-  // whole bits.
-  static double bits_per_key(double fpr) {
-    const double width = std::log2(2 * cuckoo::detail::kSlots * kLoad * Params{}.growth / -std::log1p(-fpr));
-    // A tag is not 0, which costs little unless tags are short: see tag_share().
-    const double width_of_tags = std::max<double>(width - std::log2(Params{}.growth) - 1, kMinTagBits);
-    return (width - std::log2(1 - std::exp2(-width_of_tags)) + 1) / kLoad;
+  // Of a table that reaches the rate after it has grown that much: no more at any size, because slots are whole bits.
+  static double bits_per_key(double fpr) { return bits_per_key(fpr, Params{}.growth); }
+  static double bits_per_key(double fpr, double growth) {
+    const double width = std::log2(2 * cuckoo::detail::kSlots * kLoad * growth / -std::log1p(-fpr));
+    // No tag is 0, and tags are as long as a slot is in the end.
+    const double tag = std::max<double>(width - std::log2(growth) - 1, kMinTagBits);
+    return std::max(width - std::log2(1 - std::exp2(-tag)) + 1, kMinTagBits + std::log2(growth) + 1) / kLoad;
   }
   static Params params_for(double fpr) { return {.bits_per_key = bits_per_key(fpr)}; }
 
@@ -96,9 +96,9 @@ class BasicGrowingCuckoo {
     const std::uint64_t buckets = buckets_for(w.room());
     const auto most = std::max(buckets, buckets_for(static_cast<std::uint64_t>(std::ceil(planned))));
     const auto place_bits = static_cast<unsigned>(std::bit_width(most - 1));
-    // The most bits of a digest that the budget pays for. What small tables have spare (kSpareSlots) is not in it.
+    // The most bits of a digest that the budget pays for. What small tables have spare is free of charge.
     const auto level = static_cast<unsigned>(std::bit_width(buckets - 1) - 1);
-    const std::uint64_t budget = budget_bits(p.bits_per_key, w.room());
+    const std::uint64_t budget = budget_bits(p.bits_per_key, w.room()) + kFreeBits;
     unsigned tag_bits = 0;
     for (unsigned g = kMinTagBits; g <= kMaxTagBits && place_bits - level + g <= kMaxWidth; ++g)
       if (Table::bits_for(paid_buckets(w.room()), place_bits + g) <= budget) tag_bits = g;
@@ -243,6 +243,7 @@ class BasicGrowingCuckoo {
   static constexpr std::size_t kMaxEras = 8;
   static constexpr unsigned kMinTagBits = cuckoo::detail::kMinTagBits;
   static constexpr std::uint64_t kSpareSlots = 16;  // small tables are uneven
+  static constexpr std::uint64_t kFreeBits = 512;
   static constexpr unsigned kMaxForced = 64;
   static constexpr unsigned kFirstBuckets = 16;     // of an era that is opened later
 

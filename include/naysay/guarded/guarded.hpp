@@ -52,6 +52,7 @@
 #include "naysay/bloom/counting_bloom.hpp"
 #include "naysay/core/filter.hpp"
 #include "naysay/cuckoo/cuckoo.hpp"
+#include "naysay/cuckoo/growing_cuckoo.hpp"
 #include "naysay/guarded/detail/guard.hpp"
 #include "naysay/guarded/detail/pinned_index.hpp"
 #include "naysay/guarded/guard_plan.hpp"
@@ -64,26 +65,30 @@ class Guarded {
   static_assert(ErasableFilter<Base> && TunableFilter<Base>);
   using Guard = guarded::detail::Guard;
   using PinnedIndex = guarded::detail::PinnedIndex;
+  static constexpr bool kGrows = requires(typename Base::Params p) { p.growth; };
 
  public:
   struct Params {
     double bits_per_key = typename Base::Params{}.bits_per_key + 1;
     std::int64_t guard = -1;
     bool pinned = false;
+    double growth = 16;  // of a base that grows; the guard is planned for the rate at the end
 
     template <class Self, class V>
     static void fields(Self& self, V& visit) {
       visit("bits_per_key", self.bits_per_key);
       visit("guard", self.guard);
       visit("pinned", self.pinned);
+      if constexpr (kGrows) visit("growth", self.growth);
     }
   };
 
   static constexpr Claims kClaims = {
       .about =
-          AddressedFilter<Base>
-              ? "inserts and deletes; a false positive that is given or reported is refused from then on"
-              : "a counting filter and a guard: a false positive that is given or reported is refused from then on",
+          !AddressedFilter<Base>
+              ? "a counting filter and a guard: a false positive that is given or reported is refused from then on"
+          : kGrows ? "as guarded, without a fixed capacity: it grows and no answer changes"
+                   : "inserts and deletes; a false positive that is given or reported is refused from then on",
       .uses_negatives = true,
       .exact_on_negatives = AddressedFilter<Base>,
       .fpr_model_error = Base::kClaims.fpr_model_error,
@@ -105,6 +110,7 @@ class Guarded {
                                             rounded_text(p.bits_per_key) + " bits per key; use fewer"};
     typename Base::Params base;
     base.bits_per_key = plan.base_bits_per_key;
+    if constexpr (kGrows) base.growth = p.growth;
     Guarded f;
     NAYSAY_TRY(f.base_, Base::build(w, base, o));
     f.guard_ = Guard(plan.entries);
@@ -201,7 +207,11 @@ class Guarded {
     q.descending = descending;
     q.stranger_share = w.stranger_share;
     q.all = p.pinned;
-    return guarded::plan_guard(q, Base::bits_per_key, Guard::bits_for);
+    const auto price = [&p](double fpr) {
+      if constexpr (kGrows) return Base::bits_per_key(fpr, std::max(1.0, p.growth));
+      return Base::bits_per_key(fpr);
+    };
+    return guarded::plan_guard(q, price, Guard::bits_for);
   }
 
   // The known negatives that the base accepts, without those that are keys.
@@ -335,11 +345,14 @@ class Guarded {
 };
 
 using GuardedCuckoo = Guarded<Cuckoo>;
+using GuardedGrowing = Guarded<GrowingCuckoo>;
 using GuardedCountingBloom = Guarded<CountingBloom>;
 using GuardedSeesaw = Guarded<Seesaw>;
 
 static_assert(ErasableFilter<GuardedCuckoo> && AdaptiveFilter<GuardedCuckoo> && TunableFilter<GuardedCuckoo> &&
               ProbedFilter<GuardedCuckoo> && IndexedFilter<GuardedCuckoo>);
+static_assert(ErasableFilter<GuardedGrowing> && AdaptiveFilter<GuardedGrowing> && TunableFilter<GuardedGrowing> &&
+              ProbedFilter<GuardedGrowing> && IndexedFilter<GuardedGrowing>);
 static_assert(ErasableFilter<GuardedCountingBloom> && AdaptiveFilter<GuardedCountingBloom> &&
               TunableFilter<GuardedCountingBloom>);
 static_assert(ErasableFilter<GuardedSeesaw> && AdaptiveFilter<GuardedSeesaw> && TunableFilter<GuardedSeesaw>);

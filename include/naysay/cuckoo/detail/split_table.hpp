@@ -114,7 +114,7 @@ struct Layer {
     at_mask = low_mask(block_bits & 63);
   }
   // A 16th of 2^level, or, of large tables, enough for huge pages.
-  static unsigned block_bits_for(unsigned level) noexcept { return level < 22 ? std::max(level, 8u) - 4 : 19; }
+  static unsigned block_bits_for(unsigned level) noexcept { return level < 21 ? std::max(level, 8u) - 4 : std::clamp(level, 22u, 24u) - 3; }
   static PackedFields lanes_for(unsigned width) noexcept {
     return width == 0 || width > kMaxWidth ? PackedFields{} : PackedFields(width, width <= kNarrow ? 4 : 2);
   }
@@ -164,8 +164,8 @@ class SplitTable {
     count_ = 0;
     buckets_ = buckets;
     half_ = std::bit_floor(buckets - 1);
-    done_ = done_for(buckets, half_);
     const auto level = static_cast<unsigned>(std::countr_zero(half_));
+    done_ = first_done(buckets, half_, Layer::block_bits_for(level));
     layers_[kWide].start(total_bits(), level, level);
     layers_[kNarrowed].start(total_bits(), level + 1, level);
     bool made = true;
@@ -179,15 +179,15 @@ class SplitTable {
   static constexpr std::uint64_t words_for(std::uint64_t buckets, unsigned width) noexcept {
     return words_for_bits(buckets * kSlots * width) + 1;
   }
-  // The bits of a whole table, before it is made.
+  // The bits of the buckets of a whole table, before it is made; each block has a spare word besides.
   static std::uint64_t bits_for(std::uint64_t buckets, unsigned total_bits) noexcept {
     const std::uint64_t half = std::bit_floor(buckets - 1);
     const auto level = static_cast<unsigned>(std::countr_zero(half));
     const unsigned bits = Layer::block_bits_for(level);
     std::uint64_t words = 0;
-    for_each_run(buckets, half, done_for(buckets, half), bits, bits,
+    for_each_run(buckets, half, first_done(buckets, half, bits), bits, bits,
                  [&](std::uint64_t first, std::uint64_t last, bool wide) {
-                   words += words_for(last - first, total_bits - level - 1 + wide);
+                   words += words_for(last - first, total_bits - level - 1 + wide) - 1;
                  });
     return 64 * words;
   }
@@ -342,6 +342,10 @@ class SplitTable {
   // The strips that are split as a whole; at the end of a round, all.
   static std::uint64_t done_for(std::uint64_t buckets, std::uint64_t half) noexcept {
     return buckets == 2 * half ? half : (buckets - half) / kStrip * kStrip;
+  }
+  // A new table has no block in both layers, so that none is paid for twice.
+  static std::uint64_t first_done(std::uint64_t buckets, std::uint64_t half, unsigned block_bits) noexcept {
+    return buckets == 2 * half ? half : (buckets - half) >> block_bits << block_bits;
   }
   // Calls body(first, last, wide) for each block of both layers that buckets lie in: they are among first .. last - 1,
   // and the block begins with the first.
