@@ -114,6 +114,7 @@ class BasicGrowingCuckoo {
     f.address_bits_ = place_bits;
     f.eras_.reserve(kMaxEras);
     if (!f.eras_.emplace_back().start(buckets, place_bits, tag_bits, mix64(w.seed + 1))) return no_memory();
+    f.era_count_ = 1;
     for (std::size_t i = 0; i < w.keys.size(); ++i) {
       if (i % kTellEvery == 0) w.tell("growing-cuckoo: placing fingerprints", i, w.keys.size());
       if (i + kAhead < w.keys.size()) f.probe(w.keys[i + kAhead]);
@@ -143,7 +144,7 @@ class BasicGrowingCuckoo {
     const auto a = address(d, 0);
     for (std::size_t i = eras_.size(); i-- > 0;)
       if (eras_[i].erase(a)) {
-        if (eras_[i].count() == 0 && i + 1 < eras_.size()) drop(i);
+        if (!Access::kShared && eras_[i].count() == 0 && i + 1 < eras_.size()) drop(i);
         return true;
       }
     return false;
@@ -154,10 +155,16 @@ class BasicGrowingCuckoo {
   };
   Probe probe(Digest d) const noexcept {
     const Probe p{address(d, 0)};
-    for (const Table& era : eras_) era.prefetch(p.at);
+    const std::uint64_t n = Access::kShared ? Access::load(era_count_) : eras_.size();
+    for (std::uint64_t i = 0; i < n; ++i) eras_.data()[i].prefetch(p.at);
     return p;
   }
   bool test(Probe p) const noexcept {
+    if constexpr (Access::kShared) {
+      for (std::uint64_t i = Access::load(era_count_); i-- > 0;)
+        if (eras_.data()[i].may_contain(p.at)) return true;
+      return false;
+    }
     if (newest().may_contain(p.at)) return true;
     return eras_.size() != 1 && older_may_contain(p);
   }
@@ -201,6 +208,21 @@ class BasicGrowingCuckoo {
     return Ok{};
   }
 
+  // The same filter in words of its own, for another way of access.
+  template <class OtherAccess>
+  static Result<BasicGrowingCuckoo> copy_of(const BasicGrowingCuckoo<OtherAccess>& other) {
+    BasicGrowingCuckoo f;
+    f.bits_per_key_ = other.bits_per_key_;
+    f.growth_ = other.growth_;
+    f.opens_eras_ = other.opens_eras_;
+    f.address_bits_ = other.address_bits_;
+    f.eras_.reserve(kMaxEras);
+    for (const auto& era : other.eras_)
+      if (!f.eras_.emplace_back().copy_from(era)) return no_memory();
+    f.era_count_ = f.eras_.size();
+    return f;
+  }
+
   // Of distinct keys; copies make it a little less.
   double expected_fpr() const noexcept {
     double mean = 0;
@@ -240,6 +262,9 @@ class BasicGrowingCuckoo {
   }
 
  private:
+  template <class OtherAccess>
+  friend class BasicGrowingCuckoo;
+
   static constexpr std::size_t kMaxEras = 8;
   static constexpr unsigned kMinTagBits = cuckoo::detail::kMinTagBits;
   static constexpr std::uint64_t kSpareSlots = 16;  // small tables are uneven
@@ -278,7 +303,7 @@ class BasicGrowingCuckoo {
   Table& newest() noexcept { return eras_.back(); }
   const Table& newest() const noexcept { return eras_.back(); }
   cuckoo::detail::Address address(Digest d, int) const noexcept {
-    return cuckoo::detail::address_of(d, newest().tag_bits(), newest().seed());
+    return cuckoo::detail::address_of(d, eras_.data()->tag_bits(), eras_.data()->seed());
   }
 
   bool grow() noexcept {
@@ -299,11 +324,13 @@ class BasicGrowingCuckoo {
     Table next;
     if (!next.start(buckets, place_bits, last.tag_bits(), last.seed())) return false;
     eras_.push_back(std::move(next));
+    if constexpr (Access::kShared) Access::store(era_count_, eras_.size());
     return true;
   }
   void drop(std::size_t i) noexcept { eras_.erase(eras_.begin() + static_cast<std::ptrdiff_t>(i)); }
 
   std::vector<Table> eras_;
+  std::uint64_t era_count_ = 0;  // as readers next to a writer see it
   double bits_per_key_ = 0;
   double growth_ = 1;
   std::uint32_t address_bits_ = 0;

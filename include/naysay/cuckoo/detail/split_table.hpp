@@ -58,6 +58,8 @@ inline constexpr unsigned kNarrow = 16;    // up to this width a bucket fits a w
 inline constexpr unsigned kMaxWidth = 29;  // 2 * 29 bits and up to 6 in front of them are a word
 inline constexpr std::uint64_t kStrip = 16;  // buckets that are repacked together: a whole number of words
 
+inline constexpr unsigned kMinBlockBits = 4;  // a strip
+
 // What a table sees of a key: the tag is 1 to 2^G - 1, so that a slot of zeros is empty; place and hop have all 32 bits,
 // and a table takes as many of them, from the lowest on, as it has place bits. So the places of two tables are nested.
 struct Address {
@@ -99,13 +101,13 @@ struct Layer {
   std::uint32_t width = 0, block_bits = 0;
   std::uint32_t known = 0;  // bits of a side that a bucket's index gives: known + width = W
 
-  void start(unsigned total_bits, unsigned index_bits, unsigned level) {
+  void start(unsigned total_bits, unsigned index_bits, unsigned bits_of_blocks) {
     blocks.clear();
     known = index_bits;
     width = total_bits - known;
-    block_bits = block_bits_for(level);
+    block_bits = bits_of_blocks;
     derive();
-    blocks.reserve((std::uint64_t{2} << level >> block_bits) + 1);
+    blocks.reserve((std::uint64_t{1} << known >> block_bits) + 1);
   }
   // What is not in a file.
   void derive() noexcept {
@@ -113,8 +115,6 @@ struct Layer {
     slot_mask = low_mask(width & 63);
     at_mask = low_mask(block_bits & 63);
   }
-  // A 16th of 2^level, or, of large tables, enough for huge pages.
-  static unsigned block_bits_for(unsigned level) noexcept { return level < 21 ? std::max(level, 8u) - 4 : std::clamp(level, 22u, 24u) - 3; }
   static PackedFields lanes_for(unsigned width) noexcept {
     return width == 0 || width > kMaxWidth ? PackedFields{} : PackedFields(width, width <= kNarrow ? 4 : 2);
   }
@@ -130,6 +130,13 @@ struct Layer {
     visit("known", self.known);
     if constexpr (!std::is_const_v<Self>) self.derive();
   }
+};
+
+// What a reader next to a writer sees of a block: its words, or null if they are of another width by now, and the
+// bucket's number in it.
+struct BlockView {
+  const std::uint64_t* words;
+  std::uint64_t at;
 };
 
 // One thread uses the table.
@@ -148,6 +155,11 @@ class Alone {
   void publish(const Layer&, std::uint64_t) noexcept {}  // the words of this block are others now
   void moved(std::uint64_t, std::uint64_t) noexcept {}  // the entry stands at both sides; next, it leaves the first
   static constexpr bool kWholeBlocks = false;           // the last block is as long as it must be
+  bool begin(unsigned, unsigned) noexcept { return true; }
+  // Of a layer's blocks: a 32nd of the layer, or, if it is large, enough for huge pages.
+  static unsigned block_bits(unsigned known) noexcept {
+    return known < 22 ? std::max(known, 9u) - 5 : std::clamp(known, 23u, 25u) - 4;
+  }
 };
 
 template <class Access = Alone>
@@ -165,9 +177,10 @@ class SplitTable {
     buckets_ = buckets;
     half_ = std::bit_floor(buckets - 1);
     const auto level = static_cast<unsigned>(std::countr_zero(half_));
-    done_ = first_done(buckets, half_, Layer::block_bits_for(level));
-    layers_[kWide].start(total_bits(), level, level);
-    layers_[kNarrowed].start(total_bits(), level + 1, level);
+    if (!access_.begin(place_bits, level)) return false;
+    set_done(first_done(buckets, half_, access_.block_bits(level)));
+    layers_[kWide].start(total_bits(), level, access_.block_bits(level));
+    layers_[kNarrowed].start(total_bits(), level + 1, access_.block_bits(level + 1));
     bool made = true;
     for_each_run(buckets_, half_, done_, layers_[kWide].block_bits, layers_[kNarrowed].block_bits, [&](std::uint64_t first, std::uint64_t last, bool wide) {
       made = made && add_words(layers_[wide], first, last, last - first);
@@ -183,9 +196,9 @@ class SplitTable {
   static std::uint64_t bits_for(std::uint64_t buckets, unsigned total_bits) noexcept {
     const std::uint64_t half = std::bit_floor(buckets - 1);
     const auto level = static_cast<unsigned>(std::countr_zero(half));
-    const unsigned bits = Layer::block_bits_for(level);
+    const unsigned wide_bits = Alone::block_bits(level), narrow_bits = Alone::block_bits(level + 1);
     std::uint64_t words = 0;
-    for_each_run(buckets, half, first_done(buckets, half, bits), bits, bits,
+    for_each_run(buckets, half, first_done(buckets, half, wide_bits), wide_bits, narrow_bits,
                  [&](std::uint64_t first, std::uint64_t last, bool wide) {
                    words += words_for(last - first, total_bits - level - 1 + wide) - 1;
                  });
@@ -211,11 +224,13 @@ class SplitTable {
   }
   void prefetch(Address a) const noexcept {
     const std::uint64_t first = side(a);
+    if constexpr (Access::kShared) return prefetch_next_to_a_writer(first, other(first, a.hop));
     prefetch_bucket(bucket_of(first));
     prefetch_bucket(bucket_of(other(first, a.hop)));
   }
   bool may_contain(Address a) const noexcept {
     const std::uint64_t first = side(a), second = other(first, a.hop);
+    if constexpr (Access::kShared) return found_next_to_a_writer(first, second);
     return (matches_in(bucket_of(first), first) | matches_in(bucket_of(second), second)) != 0;
   }
 
@@ -277,6 +292,23 @@ class SplitTable {
     return true;
   }
 
+  // The same entries in the same buckets, in words of this table's own. Requires other.buckets() >= 2.
+  template <class OtherAccess>
+  bool copy_from(const SplitTable<OtherAccess>& other) {
+    if (!start(other.buckets(), other.place_bits(), other.tag_bits(), other.seed())) return false;
+    other.for_each_entry([this](std::uint64_t bucket, unsigned slot, std::uint64_t side) {
+      put(bucket, static_cast<int>(slot), stored(bucket, side));
+    });
+    count_ = other.count();
+    return true;
+  }
+  template <class Body>
+  void for_each_entry(Body&& body) const {
+    for (std::uint64_t bucket = 0; bucket < buckets_; ++bucket)
+      for (unsigned slot = 0; slot < kSlots; ++slot)
+        if (const std::uint32_t v = get(bucket, slot); v != 0) body(bucket, slot, side_of(bucket, v));
+  }
+
   // ---- the whole table ---------------------------------------------------------------------------------------------
 
   const Layer& layer(bool wide) const noexcept { return layers_[wide]; }
@@ -309,14 +341,13 @@ class SplitTable {
     if (half_ != half || done_ > done_for(buckets_, half) || (done_ % kStrip != 0 && done_ != half) ||
         layers_[kWide].known != level || layers_[kWide].width != total_bits() - level ||
         layers_[kNarrowed].known != level + 1 || layers_[kNarrowed].width + 1 != layers_[kWide].width ||
-        layers_[kWide].width > kMaxWidth || layers_[kNarrowed].block_bits != Layer::block_bits_for(level))
+        layers_[kWide].width > kMaxWidth)
       return wrong("a table has slots of " + std::to_string(layers_[kWide].width) + " and " +
                    std::to_string(layers_[kNarrowed].width) + " bits; that does not fit its " +
                    std::to_string(buckets_) + " buckets");
-    if (const unsigned c = layers_[kWide].block_bits; c != Layer::block_bits_for(level) &&
-                                                      (level == 0 || c != Layer::block_bits_for(level - 1)))
-      return wrong("a table has blocks of 2^" + std::to_string(c) + " buckets; that does not fit its " +
-                   std::to_string(buckets_) + " buckets");
+    for (const Layer& layer : layers_)
+      if (layer.block_bits < kMinBlockBits || layer.block_bits > kMaxPlaceBits)
+        return wrong("a table has blocks of 2^" + std::to_string(layer.block_bits) + " buckets; it must be 2^4 to 2^32");
     std::string short_run;
     for_each_run(buckets_, half_, done_, layers_[kWide].block_bits, layers_[kNarrowed].block_bits, [&](std::uint64_t first, std::uint64_t last, bool wide) {
       const Layer& layer = layers_[wide];
@@ -335,6 +366,7 @@ class SplitTable {
  private:
   static constexpr unsigned kMaxNodes = 1024;  // of a search for room
   static constexpr std::size_t kNarrowed = 0, kWide = 1;
+  static constexpr unsigned kDoneBits = 40;
 
   std::uint64_t place_mask() const noexcept { return (std::uint64_t{1} << place_bits_) - 1; }
   unsigned total_bits() const noexcept { return place_bits_ + tag_bits_; }
@@ -367,12 +399,17 @@ class SplitTable {
   const Layer& layer_at(std::uint64_t bucket) const noexcept { return layers_[bucket - done_ < half_ - done_]; }
   Layer& layer_at(std::uint64_t bucket) noexcept { return layers_[bucket - done_ < half_ - done_]; }
 
+  void set_done(std::uint64_t done) noexcept {
+    done_ = done;
+    if constexpr (Access::kShared)
+      Access::store(progress_, (static_cast<std::uint64_t>(std::countr_zero(half_)) << kDoneBits) | done);
+  }
   void new_round(std::uint64_t half) noexcept {
     const auto level = static_cast<unsigned>(std::countr_zero(half));
     half_ = half;
-    done_ = 0;
+    set_done(0);
     std::swap(layers_[kNarrowed], layers_[kWide]);
-    layers_[kNarrowed].start(total_bits(), level + 1, level);
+    layers_[kNarrowed].start(total_bits(), level + 1, access_.block_bits(level + 1));
   }
   // Makes the block that begins with bucket `first` hold all buckets before `last`. If it has no room for them, it gets
   // room for so many buckets.
@@ -417,7 +454,7 @@ class SplitTable {
     }
     if (filled != 0) Access::store(*out, word);
     const std::uint64_t k = wide.block_of(done_);
-    Access::store(done_, done_ + buckets);
+    set_done(done_ + buckets);
     if (done_ == half_ || wide.block_of(done_) != k) {
       Array<std::uint64_t> old = std::exchange(wide.blocks[k], Block{}).words;
       access_.publish(wide, k);
@@ -455,6 +492,63 @@ class SplitTable {
     const Layer& layer = layer_at(bucket);
     const auto* bytes = reinterpret_cast<const unsigned char*>(layer.words(bucket));
     __builtin_prefetch(bytes + layer.at(bucket) * layer.width / 2);
+  }
+  // A writer may change anything meanwhile, one word at a time. What is read is judged afterwards:
+  //   an entry is moved by writing it at the other side, counting the move (Access::moved), and clearing it here;
+  //   a split writes the new bucket, then the number of buckets, then clears the old one;
+    //   buckets are repacked into other words, then `progress` says so, and the old words are retired;
+  //   words that were retired are used again only after Access::recycled() has changed.
+  // So an entry that was there all the time is found, or one of these numbers has changed. A "maybe" needs only that the
+  // words were not recycled.
+  bool found_next_to_a_writer(std::uint64_t first, std::uint64_t second) const noexcept {
+    for (;;) {
+      const std::uint64_t recycled = access_.recycled(), moves = access_.moves(first);
+      const std::uint64_t progress = Access::load(progress_), buckets = Access::load(buckets_);
+      bool known = true;
+      std::uint64_t found = 0;
+      for (std::uint64_t side : {first, second}) {
+        const Seen at = seen(side, buckets, progress);
+        known = known && at.block.words != nullptr;
+        if (known) found |= match_words(at.block.words, at.block.at, total_bits() - at.known, side >> at.known);
+      }
+      if (!known || access_.recycled() != recycled || Access::load(progress_) != progress) continue;
+      if (found != 0) return true;
+      if (access_.moves(first) == moves && Access::load(buckets_) == buckets) return false;
+    }
+  }
+  struct Seen {
+    BlockView block;
+    unsigned known;
+  };
+  Seen seen(std::uint64_t side, std::uint64_t buckets, std::uint64_t progress) const noexcept {
+    const auto level = static_cast<unsigned>(progress >> kDoneBits);
+    const std::uint64_t half = std::uint64_t{1} << level, done = progress & low_mask(kDoneBits);
+    const std::uint64_t index = side & (2 * half - 1), bucket = index - (half & (0 - std::uint64_t{index >= buckets}));
+    const unsigned known = level + 1 - (bucket - done < half - done);
+    return {access_.view(known, bucket, total_bits() - known), known};
+  }
+  void prefetch_next_to_a_writer(std::uint64_t first, std::uint64_t second) const noexcept {
+    const std::uint64_t progress = Access::load(progress_), buckets = Access::load(buckets_);
+    for (std::uint64_t side : {first, second}) {
+      const Seen at = seen(side, buckets, progress);
+      if (at.block.words == nullptr) continue;
+      const auto* bytes = reinterpret_cast<const unsigned char*>(at.block.words);
+      __builtin_prefetch(bytes + at.block.at * (total_bits() - at.known) / 2);
+    }
+  }
+  static std::uint64_t match_words(const std::uint64_t* words, std::uint64_t at, unsigned width,
+                                   std::uint64_t v) noexcept {
+    static constexpr auto kLanes = [] {
+      std::array<PackedFields, kMaxWidth + 1> lanes{};
+      for (unsigned b = 1; b <= kMaxWidth; ++b) lanes[b] = PackedFields(b, b <= kNarrow ? 4 : 2);
+      return lanes;
+    }();
+    const PackedFields& lanes = kLanes[width];
+    const std::uint64_t bit = at * (kSlots * width), wanted = lanes.repeat(v ^ ((std::uint64_t{1} << width) - 1));
+    if (width <= kNarrow) [[likely]]
+      return lanes.matches(Access::window(words, bit), wanted);
+    return lanes.matches(Access::window(words, bit), wanted) |
+           lanes.matches(Access::window(words, bit + 2 * width), wanted);
   }
   // Not 0 exactly if a slot of the bucket holds the side.
   std::uint64_t matches_in(std::uint64_t bucket, std::uint64_t side) const noexcept {
@@ -571,6 +665,7 @@ class SplitTable {
   std::uint64_t buckets_ = 0;  // B
   std::uint64_t half_ = 0;     // 2^l, less than B and at least half of it
   std::uint64_t done_ = 0;     // buckets from 0 on that are split and repacked
+  std::uint64_t progress_ = 0; // l and done in one word, for readers next to a writer: it never comes back to a value
   std::uint64_t count_ = 0;    // slots in use
   std::uint64_t seed_ = 0;     // of hop()
   std::uint32_t place_bits_ = 0, tag_bits_ = 0;
