@@ -96,7 +96,7 @@ struct Block {
 // Buckets with slots of one width.
 struct Layer {
   std::vector<Block> blocks;
-  PackedFields lanes{};
+  PackedFields four{}, two{};  // slots of a bucket, if it fits a word, and of half a bucket
   std::uint64_t slot_mask = 0, at_mask = 0;
   std::uint32_t width = 0, block_bits = 0;
   std::uint32_t known = 0;  // bits of a side that a bucket's index gives: known + width = W
@@ -111,12 +111,10 @@ struct Layer {
   }
   // What is not in a file.
   void derive() noexcept {
-    lanes = lanes_for(width);
+    if (width >= 1 && width <= kNarrow) four = PackedFields(width, 4);
+    if (width >= 1 && width <= kMaxWidth) two = PackedFields(width, 2);
     slot_mask = low_mask(width & 63);
     at_mask = low_mask(block_bits & 63);
-  }
-  static PackedFields lanes_for(unsigned width) noexcept {
-    return width == 0 || width > kMaxWidth ? PackedFields{} : PackedFields(width, width <= kNarrow ? 4 : 2);
   }
   std::uint64_t block_of(std::uint64_t bucket) const noexcept { return bucket >> block_bits; }
   std::uint64_t at(std::uint64_t bucket) const noexcept { return bucket & at_mask; }
@@ -509,7 +507,7 @@ class SplitTable {
       for (std::uint64_t side : {first, second}) {
         const Seen at = seen(side, buckets, progress);
         known = known && at.block.words != nullptr;
-        if (known) found |= match_words(at.block.words, at.block.at, total_bits() - at.known, side >> at.known);
+        if (known) found |= match_words(at, side, progress);
       }
       if (!known || access_.recycled() != recycled || Access::load(progress_) != progress) continue;
       if (found != 0) return true;
@@ -536,44 +534,51 @@ class SplitTable {
       __builtin_prefetch(bytes + at.block.at * (total_bits() - at.known) / 2);
     }
   }
-  static std::uint64_t match_words(const std::uint64_t* words, std::uint64_t at, unsigned width,
-                                   std::uint64_t v) noexcept {
+  std::uint64_t match_words(const Seen& at, std::uint64_t side, std::uint64_t progress) const noexcept {
+    struct Lanes {
+      PackedFields four, two;
+    };
     static constexpr auto kLanes = [] {
-      std::array<PackedFields, kMaxWidth + 1> lanes{};
-      for (unsigned b = 1; b <= kMaxWidth; ++b) lanes[b] = PackedFields(b, b <= kNarrow ? 4 : 2);
+      std::array<Lanes, kMaxWidth + 1> lanes{};
+      for (unsigned b = 1; b <= kNarrow; ++b) lanes[b].four = PackedFields(b, 4);
+      for (unsigned b = 1; b <= kMaxWidth; ++b) lanes[b].two = PackedFields(b, 2);
       return lanes;
     }();
-    const PackedFields& lanes = kLanes[width];
-    const std::uint64_t bit = at * (kSlots * width), wanted = lanes.repeat(v ^ ((std::uint64_t{1} << width) - 1));
-    if (width <= kNarrow) [[likely]]
-      return lanes.matches(Access::window(words, bit), wanted);
-    return lanes.matches(Access::window(words, bit), wanted) |
-           lanes.matches(Access::window(words, bit + 2 * width), wanted);
+    const unsigned width = total_bits() - at.known, wide = total_bits() - static_cast<unsigned>(progress >> kDoneBits);
+    const std::uint64_t bit = at.block.at * (kSlots * width);
+    const std::uint64_t v = (side >> at.known) ^ ((std::uint64_t{1} << width) - 1);
+    const Lanes& lanes = kLanes[width];
+    if (wide <= kNarrow) return lanes.four.matches(Access::window(at.block.words, bit), lanes.four.repeat(v));
+    const std::uint64_t wanted = lanes.two.repeat(v);
+    return lanes.two.matches(Access::window(at.block.words, bit), wanted) |
+           lanes.two.matches(Access::window(at.block.words, bit + 2 * width), wanted);
   }
+  // Which of its layers a bucket is in is a coin toss, so what is done must not depend on the layer's width: if either
+  // layer has buckets that do not fit a word, all are read in halves.
+  bool in_words() const noexcept { return layers_[kWide].width <= kNarrow; }
   // Not 0 exactly if a slot of the bucket holds the side.
   std::uint64_t matches_in(std::uint64_t bucket, std::uint64_t side) const noexcept {
     const Layer& layer = layer_at(bucket);
-    return match(layer, layer.words(bucket), bucket, side);
-  }
-  static std::uint64_t match(const Layer& layer, const std::uint64_t* words, std::uint64_t bucket,
-                             std::uint64_t side) noexcept {
-    const std::uint64_t bit = layer.at(bucket) * (kSlots * layer.width);
-    const std::uint64_t wanted = layer.lanes.repeat((side >> layer.known) ^ layer.slot_mask);
-    if (layer.width <= kNarrow) [[likely]]
-      return layer.lanes.matches(Access::window(words, bit), wanted);
-    return layer.lanes.matches(Access::window(words, bit), wanted) |
-           layer.lanes.matches(Access::window(words, bit + 2 * layer.width), wanted);
+    const std::uint64_t* words = layer.words(bucket);
+    const std::uint64_t bit = layer.at(bucket) * (kSlots * layer.width), v = (side >> layer.known) ^ layer.slot_mask;
+    if (in_words()) return layer.four.matches(Access::window(words, bit), layer.four.repeat(v));
+    const std::uint64_t wanted = layer.two.repeat(v);
+    return layer.two.matches(Access::window(words, bit), wanted) |
+           layer.two.matches(Access::window(words, bit + 2 * layer.width), wanted);
   }
   // The first slot that holds v, or -1.
   int find(std::uint64_t bucket, std::uint32_t v) const noexcept {
     const Layer& layer = layer_at(bucket);
     const std::uint64_t* words = layer.words(bucket);
     const std::uint64_t bit = layer.at(bucket) * kSlots * layer.width;
-    const std::uint64_t wanted = layer.lanes.repeat(v ^ layer.slot_mask);
-    std::uint64_t found = layer.lanes.matches(Access::window(words, bit), wanted);
+    if (in_words()) {
+      const std::uint64_t found = layer.four.matches(Access::window(words, bit), layer.four.repeat(v ^ layer.slot_mask));
+      return found == 0 ? -1 : slot_of(found, layer.width);
+    }
+    const std::uint64_t wanted = layer.two.repeat(v ^ layer.slot_mask);
+    std::uint64_t found = layer.two.matches(Access::window(words, bit), wanted);
     if (found != 0) return slot_of(found, layer.width);
-    if (layer.width <= kNarrow) return -1;
-    found = layer.lanes.matches(Access::window(words, bit + 2 * layer.width), wanted);
+    found = layer.two.matches(Access::window(words, bit + 2 * layer.width), wanted);
     return found == 0 ? -1 : 2 + slot_of(found, layer.width);
   }
   static int slot_of(std::uint64_t found, unsigned width) noexcept {
