@@ -77,7 +77,7 @@ struct Churn {
 
 TEST(GrowingCuckoo, LosesNoKeyAndRefusesNoErasureOfAMultisetOverThreeErasWithShortSlots) {
   for (double growth : {6.0, 8.0}) {
-    GrowingCuckoo f = must_build<GrowingCuckoo>({.capacity = 200}, Params{.bits_per_key = 7.5, .growth = growth});
+    GrowingCuckoo f = must_build<GrowingCuckoo>({}, Params{.bits_per_key = 7.5, .growth = growth}, {.capacity = 200});
     ASSERT_LE(f.era(0).tag_bits(), 6u) << "short slots, so that keys collide";
     Churn churn(f, 7);
     std::size_t most_eras = 0;
@@ -117,7 +117,7 @@ TEST(GrowingCuckoo, ChangesNoAnswerWhileItGrows) {
 }
 
 TEST(GrowingCuckoo, GoesOnAfterAFileInTheMiddleOfARound) {
-  GrowingCuckoo f = must_build<GrowingCuckoo>({.capacity = 100}, Params{.bits_per_key = 18, .growth = 32});
+  GrowingCuckoo f = must_build<GrowingCuckoo>({}, Params{.bits_per_key = 18, .growth = 32}, {.capacity = 100});
   sample::Words random(3);
   std::uint64_t n = 0;
   for (int round = 0; round < 60; ++round) {
@@ -129,7 +129,7 @@ TEST(GrowingCuckoo, GoesOnAfterAFileInTheMiddleOfARound) {
 }
 
 TEST(GrowingCuckoo, ErrsAsOftenAsItSaysAtEverySize) {
-  GrowingCuckoo f = must_build<GrowingCuckoo>({.capacity = 1000}, Params{.bits_per_key = 13, .growth = 16});
+  GrowingCuckoo f = must_build<GrowingCuckoo>({}, Params{.bits_per_key = 13, .growth = 16}, {.capacity = 1000});
   sample::Words random(5);
   for (std::uint64_t n = 0; n < 100'000;) {
     for (const std::uint64_t until = n + 1 + random.below(20'000); n < until; ++n) ASSERT_TRUE(f.insert(digest(n)));
@@ -141,7 +141,7 @@ TEST(GrowingCuckoo, ErrsAsOftenAsItSaysAtEverySize) {
 }
 
 TEST(GrowingCuckoo, ReachesThePlannedRateAtThePlannedCapacityAndItsPrice) {
-  GrowingCuckoo f = must_build<GrowingCuckoo>({.capacity = 1000}, Params{.bits_per_key = 20, .growth = 32});
+  GrowingCuckoo f = must_build<GrowingCuckoo>({}, Params{.bits_per_key = 20, .growth = 32}, {.capacity = 1000});
   const double planned = f.planned_fpr();
   const std::uint64_t most = f.planned_capacity();
   EXPECT_GE(most, 32'000u);
@@ -156,7 +156,7 @@ TEST(GrowingCuckoo, ReachesThePlannedRateAtThePlannedCapacityAndItsPrice) {
 
 TEST(GrowingCuckoo, HasNoRoomBeyondThePlanIfErasAreForbidden) {
   GrowingCuckoo f =
-      must_build<GrowingCuckoo>({.capacity = 500}, Params{.bits_per_key = 16, .growth = 4, .eras = false});
+      must_build<GrowingCuckoo>({}, Params{.bits_per_key = 16, .growth = 4, .eras = false}, {.capacity = 500});
   const std::uint64_t most = f.planned_capacity();
   std::uint64_t n = 0;
   while (f.insert(digest(n))) ++n;
@@ -169,7 +169,7 @@ TEST(GrowingCuckoo, HasNoRoomBeyondThePlanIfErasAreForbidden) {
 }
 
 TEST(GrowingCuckoo, KeepsTheAddressOfADigestForEver) {
-  GrowingCuckoo f = must_build<GrowingCuckoo>({.capacity = 300}, Params{.bits_per_key = 14, .growth = 8});
+  GrowingCuckoo f = must_build<GrowingCuckoo>({}, Params{.bits_per_key = 14, .growth = 8}, {.capacity = 300});
   const auto some = numbers(0, 5000);
   std::vector<std::uint64_t> before;
   for (const Digest& d : some) before.push_back(f.address(d));
@@ -193,7 +193,7 @@ TEST(GrowingCuckoo, AnswersAllDigestsOfAnAddressAlikeWithinAnEra) {
 }
 
 TEST(GrowingCuckoo, EightCopiesAndMoreNeverGrowTheTableAndAreNeverForgotten) {
-  GrowingCuckoo f = must_build<GrowingCuckoo>({.capacity = 100}, Params{});
+  GrowingCuckoo f = must_build<GrowingCuckoo>({}, Params{}, {.capacity = 100});
   const Digest d = digest(1u);
   const std::uint64_t buckets = f.era(0).buckets();
   for (int i = 0; i < 10'000; ++i) ASSERT_TRUE(f.insert(d));
@@ -213,7 +213,7 @@ TEST(GrowingCuckoo, EightCopiesAndMoreNeverGrowTheTableAndAreNeverForgotten) {
 }
 
 TEST(GrowingCuckoo, KeepsItsLoadWhileItGrows) {
-  GrowingCuckoo f = must_build<GrowingCuckoo>({.capacity = 2000}, Params{.bits_per_key = 20, .growth = 128});
+  GrowingCuckoo f = must_build<GrowingCuckoo>({}, Params{.bits_per_key = 20, .growth = 128}, {.capacity = 2000});
   for (std::uint64_t i = 0; i < 2000; ++i) ASSERT_TRUE(f.insert(digest(i)));
   for (std::uint64_t i = 2000; i < 200'000; ++i) {
     ASSERT_TRUE(f.insert(digest(i)));
@@ -223,8 +223,8 @@ TEST(GrowingCuckoo, KeepsItsLoadWhileItGrows) {
 }
 
 TEST(GrowingCuckoo, GivesTheSameBytesForTheSameOperations) {
-  GrowingCuckoo a = must_build<GrowingCuckoo>({.capacity = 100, .seed = 4}, Params{});
-  GrowingCuckoo b = must_build<GrowingCuckoo>({.capacity = 100, .seed = 4}, Params{});
+  GrowingCuckoo a = must_build<GrowingCuckoo>({}, Params{}, {.capacity = 100, .seed = 4});
+  GrowingCuckoo b = must_build<GrowingCuckoo>({}, Params{}, {.capacity = 100, .seed = 4});
   Churn one(a, 11), two(b, 11);
   for (int i = 0; i < 30'000; ++i) {
     ASSERT_TRUE(one.step(5000));
@@ -234,7 +234,7 @@ TEST(GrowingCuckoo, GivesTheSameBytesForTheSameOperations) {
 }
 
 TEST(GrowingCuckoo, ReservesAheadAndRenewsFromKeysShownAgain) {
-  GrowingCuckoo f = must_build<GrowingCuckoo>({.capacity = 200}, Params{.bits_per_key = 10, .growth = 4});
+  GrowingCuckoo f = must_build<GrowingCuckoo>({}, Params{.bits_per_key = 10, .growth = 4}, {.capacity = 200});
   ASSERT_TRUE(f.reserve(300));
   EXPECT_GE(f.capacity(), 300u);
   const std::uint64_t buckets = f.era(0).buckets();
@@ -251,12 +251,12 @@ TEST(GrowingCuckoo, ReservesAheadAndRenewsFromKeysShownAgain) {
 
 TEST(GrowingCuckoo, NamesTheGrowthItCannotPlan) {
   for (double growth : {0.5, 0.0, -1.0, 1e10, std::nan("")}) {
-    const auto f = GrowingCuckoo::build({.capacity = 10}, {.growth = growth});
+    const auto f = GrowingCuckoo::build({}, {.growth = growth}, {.capacity = 10});
     ASSERT_FALSE(f);
     EXPECT_EQ(f.error().code, Errc::invalid_argument);
     EXPECT_NE(f.error().message.find("growth"), std::string::npos);
   }
-  const auto small = GrowingCuckoo::build({.capacity = 1000}, {.bits_per_key = 8, .growth = 1024});
+  const auto small = GrowingCuckoo::build({}, {.bits_per_key = 8, .growth = 1024}, {.capacity = 1000});
   ASSERT_FALSE(small);
   EXPECT_EQ(small.error().code, Errc::out_of_budget);
 }

@@ -18,7 +18,7 @@ TEST(GuardedGrowing, KeepsEveryPromiseOverGrowthErasAndChurn) {
   constexpr std::uint64_t kPinned = std::uint64_t{1} << 32, kReported = std::uint64_t{1} << 33;
   const auto pinned = numbers(kPinned, 2000);
   GuardedGrowing f = must_build<GuardedGrowing>(
-      {.negatives = pinned, .capacity = 400}, {.bits_per_key = 778, .guard = 1500, .pinned = true, .growth = 8});
+      {.negatives = pinned}, {.bits_per_key = 778, .guard = 1500, .pinned = true, .growth = 8}, {.capacity = 400});
   sample::Words random(9);
   std::vector<std::uint64_t> in;
   std::unordered_set<std::uint64_t> made_keys;  // pinned or reported once, keys now

@@ -56,7 +56,7 @@ void print(const char* name, const F& f, std::uint64_t n) {
 }
 
 int growth(std::uint64_t n0, double times, double bits) {
-  auto f = GrowingCuckoo::build({.capacity = n0}, {.bits_per_key = bits, .growth = times});
+  auto f = GrowingCuckoo::build({}, {.bits_per_key = bits, .growth = times}, {.capacity = n0});
   if (!f) return std::puts(f.error().message.c_str()), 1;
   std::uint64_t n = 0;
   for (std::uint64_t size = n0; static_cast<double>(size) <= static_cast<double>(n0) * times; size *= 4) {

@@ -17,8 +17,8 @@ namespace {
 using sample::bytes_of;
 using sample::numbers;
 
-SharedFilter must_share(const Workload& w, const SharedFilter::Params& p) {
-  auto f = SharedFilter::build(w, p);
+SharedFilter must_share(std::uint64_t capacity, const SharedFilter::Params& p) {
+  auto f = SharedFilter::build({}, p, {.capacity = capacity});
   EXPECT_TRUE(f) << f.error().message;
   if (!f) std::abort();
   return std::move(*f);
@@ -65,7 +65,7 @@ struct Checker {
 // `operations` in all, from writers that insert and erase keys of their own and readers that ask for any.
 void run(std::uint64_t operations, unsigned writers, unsigned readers, double bits, double growth) {
   constexpr std::uint64_t kPerWriter = 20'000;
-  SharedFilter f = must_share({.capacity = 500}, {.bits_per_key = bits, .growth = growth});
+  SharedFilter f = must_share(500, {.bits_per_key = bits, .growth = growth});
   std::vector<Digest> keys;
   {
     const auto alone = f.alone();

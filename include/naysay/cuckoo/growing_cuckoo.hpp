@@ -11,7 +11,7 @@
 // of keys, and W is chosen so that bits_per_key pays for the table at the capacity it is built for. The price of growth
 // is paid at the start: log2(growth) / 0.9 bits per key more than a table that ends at the same rate without growing.
 //
-//   bits_per_key   of the capacity at build time (Workload::room()), as for every filter
+//   bits_per_key   of the capacity at build time (BuildOptions::room()), as for every filter
 //   growth         how many times that capacity the first table can reach; 1 or more
 //   eras           what happens after that: true opens a second table, an *era*; false makes insert say "no room"
 //
@@ -83,25 +83,25 @@ class BasicGrowingCuckoo {
   }
   static Params params_for(double fpr) { return {.bits_per_key = bits_per_key(fpr)}; }
 
-  static Result<BasicGrowingCuckoo> build(const Workload& w, const Params& p) {
+  static Result<BasicGrowingCuckoo> build(const Workload& w, const Params& p, const BuildOptions& o = {}) {
     using namespace cuckoo::detail;
     if (!(p.growth >= 1 && p.growth <= 1e9))
       return Error{Errc::invalid_argument,
                    "growing-cuckoo: growth is " + to_text(p.growth) + "; it must be 1 to 1e9"};
-    const double planned = static_cast<double>(w.room()) * p.growth;
+    const double planned = static_cast<double>(o.room(w)) * p.growth;
     if (planned > 1.5e10)
-      return Error{Errc::invalid_argument, "growing-cuckoo: " + to_text(w.room()) + " keys that grow " +
+      return Error{Errc::invalid_argument, "growing-cuckoo: " + to_text(o.room(w)) + " keys that grow " +
                                                to_text(p.growth) + "-fold are " + to_text(planned) +
                                                "; at most 1.5e10 can be told apart"};
-    const std::uint64_t buckets = buckets_for(w.room());
+    const std::uint64_t buckets = buckets_for(o.room(w));
     const auto most = std::max(buckets, buckets_for(static_cast<std::uint64_t>(std::ceil(planned))));
     const auto place_bits = static_cast<unsigned>(std::bit_width(most - 1));
     // The most bits of a digest that the budget pays for. What small tables have spare is free of charge.
     const auto level = static_cast<unsigned>(std::bit_width(buckets - 1) - 1);
-    const std::uint64_t budget = budget_bits(p.bits_per_key, w.room()) + kFreeBits;
+    const std::uint64_t budget = budget_bits(p.bits_per_key, o.room(w)) + kFreeBits;
     unsigned tag_bits = 0;
     for (unsigned g = kMinTagBits; g <= kMaxTagBits && place_bits - level + g <= kMaxWidth; ++g)
-      if (Table::bits_for(paid_buckets(w.room()), place_bits + g) <= budget) tag_bits = g;
+      if (Table::bits_for(paid_buckets(o.room(w)), place_bits + g) <= budget) tag_bits = g;
     if (tag_bits == 0)
       return Error{Errc::out_of_budget,
                    "growing-cuckoo: bits_per_key is " + to_text(p.bits_per_key) + "; to grow " + to_text(p.growth) +
@@ -113,10 +113,10 @@ class BasicGrowingCuckoo {
     f.opens_eras_ = p.eras;
     f.address_bits_ = place_bits;
     f.eras_.reserve(kMaxEras);
-    if (!f.eras_.emplace_back().start(buckets, place_bits, tag_bits, mix64(w.seed + 1))) return no_memory();
+    if (!f.eras_.emplace_back().start(buckets, place_bits, tag_bits, mix64(o.seed + 1))) return no_memory();
     f.era_count_ = 1;
     for (std::size_t i = 0; i < w.keys.size(); ++i) {
-      if (i % kTellEvery == 0) w.tell("growing-cuckoo: placing fingerprints", i, w.keys.size());
+      if (i % kTellEvery == 0) o.tell("growing-cuckoo: placing fingerprints", i, w.keys.size());
       if (i + kAhead < w.keys.size()) f.probe(w.keys[i + kAhead]);
       if (!f.insert(w.keys[i]))
         return Error{Errc::build_failed, "growing-cuckoo: no room for key " + to_text(std::uint64_t{i}) + " of " +
@@ -201,8 +201,8 @@ class BasicGrowingCuckoo {
   // Begins again with all the keys, at a new W: the way back to one era, and to a lower rate. Answers on strangers are
   // drawn again. An error leaves the filter as it was.
   Result<Ok> renew(std::span<const Digest> all_keys, std::uint64_t new_capacity = 0, std::uint64_t seed = 0) {
-    auto again = build({.keys = all_keys, .capacity = new_capacity, .seed = seed},
-                       {.bits_per_key = bits_per_key_, .growth = growth_, .eras = opens_eras_});
+    auto again = build({.keys = all_keys}, {.bits_per_key = bits_per_key_, .growth = growth_, .eras = opens_eras_},
+                       {.capacity = new_capacity, .seed = seed});
     if (!again) return std::move(again).error();
     *this = std::move(*again);
     return Ok{};

@@ -39,8 +39,8 @@ class SharedFilter {
   using Filter = BasicGrowingCuckoo<live::detail::SharedAccess>;
   using Params = GrowingCuckoo::Params;
 
-  static Result<SharedFilter> build(const Workload& w, const Params& p) {
-    auto built = GrowingCuckoo::build(w, p);
+  static Result<SharedFilter> build(const Workload& w, const Params& p, const BuildOptions& o = {}) {
+    auto built = GrowingCuckoo::build(w, p, o);
     if (!built) return std::move(built).error();
     return share(*built);
   }
