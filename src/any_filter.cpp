@@ -89,7 +89,8 @@ Result<Ok> check_build(std::string_view who, const Workload& w, double bits_per_
 
 namespace file_detail {
 
-void seal(const FilterType& type, const FilterFacts& facts, std::vector<std::byte>& file) {
+std::array<std::byte, kHeaderBytes> header_of(const FilterType& type, const FilterFacts& facts,
+                                              std::span<const std::byte> file) {
   FileHeader h;
   h.filter = type.id;
   h.size = file.size();
@@ -100,7 +101,13 @@ void seal(const FilterType& type, const FilterFacts& facts, std::vector<std::byt
   h.secret_lo = facts.hasher.secret.lo;
   h.secret_hi = facts.hasher.secret.hi;
   h.checksum = file_checksum(h, file);
-  std::memcpy(file.data(), &h, sizeof h);
+  std::array<std::byte, kHeaderBytes> bytes;
+  std::memcpy(bytes.data(), &h, sizeof h);
+  return bytes;
+}
+void seal(const FilterType& type, const FilterFacts& facts, std::vector<std::byte>& file) {
+  const auto header = header_of(type, facts, file);
+  std::memcpy(file.data(), header.data(), header.size());
 }
 
 Result<Ok> write(const std::string& path, std::span<const std::byte> file) {

@@ -15,6 +15,7 @@
 // Threads and memory: the contract stands in naysay.hpp.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -50,6 +51,9 @@ NAYSAY_EXPORT const FilterType& type_of() noexcept;
 
 inline constexpr std::size_t kHeaderBytes = 80;
 
+// The header of a file of which everything else stands in its place already.
+NAYSAY_EXPORT std::array<std::byte, kHeaderBytes> header_of(const FilterType& type, const FilterFacts& facts,
+                                                            std::span<const std::byte> file);
 // Fills the header at the front of `file`, whose fields follow it.
 NAYSAY_EXPORT void seal(const FilterType& type, const FilterFacts& facts, std::vector<std::byte>& file);
 NAYSAY_EXPORT Result<Ok> write(const std::string& path, std::span<const std::byte> file);

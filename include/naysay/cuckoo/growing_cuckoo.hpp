@@ -190,6 +190,12 @@ class BasicGrowingCuckoo {
   }
   std::size_t eras() const noexcept { return eras_.size(); }
   const Table& era(std::size_t i) const noexcept { return eras_[i]; }
+  Params params() const noexcept { return {.bits_per_key = bits_per_key_, .growth = growth_, .eras = opens_eras_}; }
+  // Calls body(access) for each era.
+  template <class Body>
+  void for_each_access(Body&& body) {
+    for (Table& era : eras_) body(era.access());
+  }
   double load() const noexcept { return static_cast<double>(newest().count()) / static_cast<double>(newest().slots()); }
 
   // Pays the splits for n keys in all ahead of time. False if they cannot be had; some may have been.

@@ -74,6 +74,13 @@ class SharedFilter {
     return filter_.reserve(n);
   }
 
+  // Calls body(filter) while no other thread writes.
+  template <class Body>
+  auto exclusively(Body&& body) {
+    const std::lock_guard lock(writing_);
+    return body(filter_);
+  }
+
   std::uint64_t keys() const noexcept { return locked([this] { return filter_.keys(); }); }
   std::uint64_t capacity() const noexcept { return locked([this] { return filter_.capacity(); }); }
   std::size_t eras() const noexcept { return locked([this] { return filter_.eras(); }); }

@@ -150,6 +150,7 @@ class Alone {
   // Words for a block; empty if there is no memory.
   Array<std::uint64_t> make(std::uint64_t words) noexcept { return Array<std::uint64_t>::try_make_raw(words); }
   void retire(Array<std::uint64_t>) noexcept {}  // nobody reads it any more
+  void changing(const Array<std::uint64_t>&) noexcept {}  // these words are written to or retired next
   void publish(const Layer&, std::uint64_t) noexcept {}  // the words of this block are others now
   void moved(std::uint64_t, std::uint64_t) noexcept {}  // the entry stands at both sides; next, it leaves the first
   static constexpr bool kWholeBlocks = false;           // the last block is as long as it must be
@@ -420,6 +421,7 @@ class SplitTable {
       Array<std::uint64_t> words = access_.make(words_for(Access::kWholeBlocks ? whole : room, layer.width));
       if (words.empty()) return false;
       for (std::uint64_t i = 0; i < block.used; ++i) Access::store(words.at_mut(i), block.words[i]);
+      if (!block.words.empty()) access_.changing(block.words);
       std::swap(block.words, words);
       access_.publish(layer, k);
       if (!words.empty()) access_.retire(std::move(words));
@@ -454,6 +456,7 @@ class SplitTable {
     const std::uint64_t k = wide.block_of(done_);
     set_done(done_ + buckets);
     if (done_ == half_ || wide.block_of(done_) != k) {
+      access_.changing(wide.blocks[k].words);
       Array<std::uint64_t> old = std::exchange(wide.blocks[k], Block{}).words;
       access_.publish(wide, k);
       access_.retire(std::move(old));
@@ -593,10 +596,12 @@ class SplitTable {
   void put(std::uint64_t bucket, int slot, std::uint32_t v) noexcept {
     put_in(layer_at(bucket), bucket, static_cast<unsigned>(slot), v);
   }
-  static void put_in(Layer& layer, std::uint64_t bucket, unsigned slot, std::uint32_t v) noexcept {
+  void put_in(Layer& layer, std::uint64_t bucket, unsigned slot, std::uint32_t v) noexcept {
     const std::uint64_t at = (layer.at(bucket) * kSlots + slot) * layer.width;
     const unsigned shift = static_cast<unsigned>(at & 63);
-    std::uint64_t* word = layer.blocks[layer.block_of(bucket)].words.mutable_data() + (at >> 6);
+    Array<std::uint64_t>& words = layer.blocks[layer.block_of(bucket)].words;
+    access_.changing(words);
+    std::uint64_t* word = words.mutable_data() + (at >> 6);
     const std::uint64_t mask = layer.slot_mask;
     Access::store(word[0], (word[0] & ~(mask << shift)) | (std::uint64_t{v} << shift));
     if (shift + layer.width > 64) {

@@ -14,6 +14,7 @@
 // All blocks of a table have the same number of buckets, so retired words fit the next block: at most a few are spare.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -25,6 +26,15 @@
 #include "naysay/cuckoo/detail/split_table.hpp"
 
 namespace naysay::live::detail {
+
+// A checkpoint that is being written: it must have the words of a block as they were when it began.
+class BlockSaver {
+ public:
+  virtual void before_change(const std::uint64_t* words) noexcept = 0;
+
+ protected:
+  ~BlockSaver() = default;
+};
 
 class SharedAccess {
  public:
@@ -72,6 +82,11 @@ class SharedAccess {
     const auto address = reinterpret_cast<std::uintptr_t>(words.data());
     store(directory_[layer.known & 1][k], words.empty() ? 0 : address | layer.width);
   }
+  // Before words change that a checkpoint has not written yet, it writes them.
+  void changing(const Array<std::uint64_t>& words) noexcept {
+    if (saver_ != nullptr) saver_->before_change(words.data());
+  }
+  void save_through(BlockSaver* saver) noexcept { saver_ = saver; }
   void moved(std::uint64_t from, std::uint64_t to) noexcept {
     for (std::uint64_t side : {from, to}) {
       std::uint64_t& stripe = moves_[side % kStripes];
@@ -93,6 +108,7 @@ class SharedAccess {
   std::unique_ptr<std::uint64_t[]> directory_[2];
   std::unique_ptr<std::uint64_t[]> moves_;
   std::uint64_t recycled_ = 0;
+  BlockSaver* saver_ = nullptr;
   std::vector<Array<std::uint64_t>> spare_;
   unsigned block_bits_ = cuckoo::detail::kMinBlockBits;
 };
