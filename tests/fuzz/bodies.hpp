@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "naysay/any_filter.hpp"
+#include "naysay/tiny/tiny.hpp"
 
 namespace naysay::fuzz {
 
@@ -107,6 +108,34 @@ inline void operate(std::span<const std::uint8_t> data) {
   require(again.has_value());
   require(again->to_bytes() == bytes);
   holds(*again);
+}
+
+// Bytes as a tiny filter, and as the keys, negatives and budget of one.
+inline void tiny_filter(std::span<const std::uint8_t> data) {
+  const auto own = std::make_unique<std::byte[]>(data.size());
+  if (!data.empty()) std::memcpy(own.get(), data.data(), data.size());
+  const std::span<const std::byte> bytes(own.get(), data.size());
+  for (std::uint64_t i = 0; i < 40; ++i) (void)tiny::may_contain(bytes, digest(i));
+  (void)tiny::expected_fpr(bytes);
+
+  std::size_t at = 0;
+  const auto next = [&]() -> std::uint64_t { return at < data.size() ? data[at++] : 0; };
+  const std::uint64_t n = next() + next() % 4 * 256, m = next();
+  std::vector<std::byte> out(next() + next() % 16 * 256);
+  std::vector<Digest> keys, negatives;
+  std::vector<float> costs;
+  for (std::uint64_t i = 0; i < n; ++i)
+    keys.push_back(at < data.size() ? digest(next() * 256 + next()) : digest(i << 32));
+  for (std::uint64_t i = 0; i < m; ++i) {
+    negatives.push_back(digest(next() * 256 + next()));
+    costs.push_back(static_cast<float>(next()));
+  }
+  const auto built = tiny::build(keys, negatives, costs, out);
+  if (!built) return;
+  for (const Digest& d : keys) require(tiny::may_contain(out, d));
+  std::uint64_t left = 0;
+  for (const Digest& d : negatives) left += tiny::may_contain(out, d);
+  require(left >= built->left);
 }
 
 }  // namespace naysay::fuzz

@@ -18,6 +18,16 @@ TEST(Fuzz, TheBodiesHoldOnEveryGoldenFile) {
     const std::vector<std::uint8_t> bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
     fuzz::load(bytes);
     fuzz::operate(bytes);
+    fuzz::tiny_filter(bytes);
+  }
+}
+
+TEST(Fuzz, TheTinyFilterHoldsOnRandomBytes) {
+  sample::Words random(3);
+  for (int round = 0; round < 2000; ++round) {
+    std::vector<std::uint8_t> bytes(random.below(900));
+    for (auto& b : bytes) b = static_cast<std::uint8_t>(random.below(256));
+    fuzz::tiny_filter(bytes);
   }
 }
 
