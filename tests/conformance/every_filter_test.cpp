@@ -115,6 +115,23 @@ TEST_P(EveryFilter, ErrsOnStrangersAsOftenAsItSays) {
   }
 }
 
+TEST_P(EveryFilter, ErrsAsOftenAsItSaysOnOnePartOfManyThatRouteMakes) {
+  constexpr std::uint64_t kParts = 64, kPart = 17, kKeys = 8000, kQueries = 150'000;
+  const auto part = [&](std::uint64_t first, std::uint64_t count) {
+    std::vector<Digest> out;
+    for (std::uint64_t i = first; out.size() < count; ++i)
+      if (const Digest d = digest(i); route(d, kParts) == kPart) out.push_back(d);
+    return out;
+  };
+  const auto keys = part(0, kKeys), negatives = part(std::uint64_t{1} << 40, kKeys);
+  const auto strangers = part(std::uint64_t{1} << 50, kQueries);
+  const AnyFilter f = must_build({.keys = keys, .negatives = negatives});
+  for (const Digest& d : keys) ASSERT_TRUE(f.may_contain(d));
+  std::uint64_t hits = 0;
+  for (const Digest& d : strangers) hits += f.may_contain(d);
+  EXPECT_TRUE(rate_matches(hits, strangers.size(), f.expected_fpr(), GetParam().claims.fpr_model_error));
+}
+
 TEST_P(EveryExactFilter, RefusesEveryKnownNegativeIfItClaimsSo) {
   const auto keys = numbers(0, 20'000), negatives = numbers(5'000'000, 20'000);
   const AnyFilter f = must_build({.keys = keys, .negatives = negatives});

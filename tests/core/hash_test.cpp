@@ -125,5 +125,16 @@ TEST(Hash, TheSeedChangesEveryDigest) {
   EXPECT_NE(digest(std::uint64_t{1}, 1), digest(std::uint64_t{1}, 2));
 }
 
+TEST(Route, GivesEveryPartItsShareAndIsPinned) {
+  for (const std::uint64_t n : {1, 2, 3, 64, 1000}) {
+    std::vector<std::uint64_t> counts(n, 0);
+    for (std::uint64_t i = 0; i < 1000 * n; ++i) ++counts.at(route(digest(i), n));
+    for (const std::uint64_t c : counts) EXPECT_NEAR(static_cast<double>(c), 1000, 6 * std::sqrt(1000.0)) << n;
+  }
+  // Data is laid out by it: it never changes.
+  EXPECT_EQ(route(digest(std::uint64_t{7}), 1 << 20), 1001403u);
+  EXPECT_EQ(route(digest("example.org"), 1 << 20), 236318u);
+}
+
 }  // namespace
 }  // namespace naysay

@@ -76,6 +76,16 @@ constexpr std::uint64_t nth_hash(Digest d, std::uint64_t i) noexcept {
   return fold_multiply(d.lo + i * 0xd6e8feb86659fd93u, d.hi ^ (i * 0xa0761d6478bd642fu));
 }
 
+// Which of n parts a digest belongs to: nodes of a cluster, shards of a server, files of a level. Requires n > 0.
+//
+// Parts must be chosen by this function and not by bits of the digest itself. Filters use the digest's own bits for
+// positions and fingerprints. If all keys of a part have, say, the same top bits of lo, then a filter of this part has
+// lost that much of its hash: of 64 parts by the top bits of lo a blocked-bloom accepts every stranger and a cuckoo
+// filter fails to build; by the top bits of hi a ribbon fails. route() uses a function of the family that no filter
+// uses. The conformance tests build every registered filter from one part of many, and hold it to its rate.
+inline constexpr std::uint64_t kRouteFunction = 0x726f757465;  // "route": far from the numbers that filters use
+constexpr std::uint64_t route(Digest d, std::uint64_t n) noexcept { return fast_range(nth_hash(d, kRouteFunction), n); }
+
 // The i-th value of double hashing: lo + i * hi. Cheaper than nth_hash and enough for Bloom filters
 // (Kirsch and Mitzenmacher, 2006). The multiplier is odd so that it never degenerates to a constant.
 constexpr std::uint64_t double_hash(Digest d, std::uint64_t i) noexcept { return d.lo + i * (d.hi | 1); }
