@@ -112,9 +112,8 @@ inline void operate(std::span<const std::uint8_t> data) {
 
 // Bytes as a tiny filter, and as the keys, negatives and budget of one.
 inline void tiny_filter(std::span<const std::uint8_t> data) {
-  const auto own = std::make_unique<std::byte[]>(data.size());
-  if (!data.empty()) std::memcpy(own.get(), data.data(), data.size());
-  const std::span<const std::byte> bytes(own.get(), data.size());
+  const std::vector<std::uint8_t> own(data.begin(), data.end());
+  const auto bytes = std::as_bytes(std::span(own));
   for (std::uint64_t i = 0; i < 40; ++i) (void)tiny::may_contain(bytes, digest(i));
   (void)tiny::expected_fpr(bytes);
 

@@ -187,7 +187,7 @@ class Search {
 
   static constexpr std::uint32_t kSeedsPerShape = 24;  // at two in three, all of them fail once in 10^11 builds
   static constexpr std::uint64_t kWorth = 16;
-  static constexpr double kEnoughShare = 1e-4;  // of the cost of all negatives: not worth another seed
+  static constexpr double kEnoughShare = 1e-6;  // of the cost of all negatives: not worth another seed
 
   std::span<const Digest> keys_;
   std::span<const float> costs_;
