@@ -29,13 +29,14 @@
 #include <utility>
 #include <vector>
 
+#include "naysay/core/export.hpp"
 #include "naysay/core/hash.hpp"
 #include "naysay/core/result.hpp"
 #include "naysay/workload/keys.hpp"
 
 namespace naysay {
 
-class NegativesByKey {
+class NAYSAY_EXPORT NegativesByKey {
  public:
   struct Range {
     std::span<const Digest> digests;
