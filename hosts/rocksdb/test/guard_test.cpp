@@ -267,8 +267,10 @@ TEST(RocksDbGuard, KnowsIngestedFilesWithAndWithoutAFilter) {
   ASSERT_TRUE(db->IngestExternalFile({sst(folder, "b.sst", {"b1", "b2"}, false)}, options).ok());
   EXPECT_EQ(db->guard().counts(id(*db)).blind, 1u);
   ASSERT_TRUE(db->GetBaseDB()->IngestExternalFile({sst(folder, "c.sst", {"c1"}, true)}, options).ok());
-  ASSERT_TRUE(
-      db->IngestExternalFiles({{db->DefaultColumnFamily(), {sst(folder, "d.sst", {"d1"}, true)}, options}}).ok());
+  IngestExternalFileArg more;
+  more.column_family = db->DefaultColumnFamily();
+  more.external_files = {sst(folder, "d.sst", {"d1"}, true)};
+  ASSERT_TRUE(db->IngestExternalFiles({more}).ok());
   for (const char* key : {"a1", "a2", "a9", "b1", "b2", "c1", "d1", "zzz"}) EXPECT_TRUE(has(*db, key)) << key;
   for (const char* key : {"a5", "b3", "c2", "d2"}) EXPECT_FALSE(has(*db, key)) << key;
 }
@@ -693,13 +695,15 @@ TEST(RocksDbNative, RefusesKnownNegativesInFullAndPartitionedFilters) {
     for (const std::string& key : absent) ASSERT_FALSE(has(*db, key));
     EXPECT_GE(useful() - before, absent.size() - 3);  // before the first key or behind the last, no filter is read
     for (std::uint64_t i = 0; i < 20'000; ++i) ASSERT_TRUE(has(*db, scattered(i))) << i;
-    std::vector<std::string> names;
-    for (std::uint64_t i = 0; i < 200; ++i) names.push_back(scattered(19'900 + i));
-    const std::vector<Slice> keys(names.begin(), names.end());
-    std::vector<PinnableSlice> values(keys.size());
-    std::vector<Status> statuses(keys.size());
-    db->MultiGet(ReadOptions(), db->DefaultColumnFamily(), keys.size(), keys.data(), values.data(), statuses.data());
-    for (std::size_t i = 0; i < keys.size(); ++i) EXPECT_EQ(statuses[i].ok(), i < 100) << i;
+    {
+      std::vector<std::string> names;
+      for (std::uint64_t i = 0; i < 200; ++i) names.push_back(scattered(19'900 + i));
+      const std::vector<Slice> keys(names.begin(), names.end());
+      std::vector<PinnableSlice> values(keys.size());
+      std::vector<Status> statuses(keys.size());
+      db->MultiGet(ReadOptions(), db->DefaultColumnFamily(), keys.size(), keys.data(), values.data(), statuses.data());
+      for (std::size_t i = 0; i < keys.size(); ++i) EXPECT_EQ(statuses[i].ok(), i < 100) << i;
+    }
     // With another policy RocksDB ignores the filters, and reads the data.
     db.reset();
     table.filter_policy.reset(NewBloomFilterPolicy(10));
