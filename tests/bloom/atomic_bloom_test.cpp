@@ -11,7 +11,7 @@
 namespace naysay {
 namespace {
 
-TEST(AtomicBloom, LosesNoKeyUnderSeveralWriters) {
+TEST(AtomicBloom, LosesNoKeyOfSeveralThreads) {
   // Few words, so that the writers meet in them.
   for (int round = 0; round < 50; ++round) {
     AtomicBloom f(2000, 10);

@@ -84,7 +84,7 @@ TEST(NegativesByKey, RefusesCostsThatAreNone) {
   }
 }
 
-TEST(SharedNegatives, ReadersSeeAWholeSetWhileItIsReplaced) {
+TEST(SharedNegatives, ThreadsSeeAWholeSetWhileItIsReplaced) {
   const auto set_of = [](std::uint64_t n) {
     std::vector<std::string> keys;
     for (std::uint64_t i = 0; i < n; ++i) keys.push_back(std::to_string(i));

@@ -187,7 +187,7 @@ class CountingEnv final : public ::leveldb::EnvWrapper {
   std::atomic<std::uint64_t> reads{0};
 };
 
-TEST(LevelDbDatabase, ReadsNoBlockForKnownNegativesAndFewerForStrangers) {
+TEST(LevelDbThreads, ReadsNoBlockForKnownNegativesAndFewerForStrangers) {
   constexpr std::uint64_t kKeys = 30'000;
   std::vector<std::string> known;
   for (std::uint64_t i = 0; i < 6000; ++i) known.push_back(scattered((1 << 30) + i));
@@ -218,7 +218,7 @@ TEST(LevelDbDatabase, ReadsNoBlockForKnownNegativesAndFewerForStrangers) {
   EXPECT_LT(mine.strangers, theirs.strangers / 3);
 }
 
-TEST(LevelDbDatabase, OldTablesLearnWhenTheyAreRewrittenAndNotBefore) {
+TEST(LevelDbThreads, OldTablesLearnWhenTheyAreRewrittenAndNotBefore) {
   const Folder folder;
   leveldb::Policy policy(10);
   const Db db = open(folder.path(), &policy);
@@ -237,7 +237,7 @@ TEST(LevelDbDatabase, OldTablesLearnWhenTheyAreRewrittenAndNotBefore) {
   EXPECT_GE(policy.counts().negatives, 4900u);
 }
 
-TEST(LevelDbDatabase, IsReadableWithAnotherPolicyAndWithoutOne) {
+TEST(LevelDbThreads, IsReadableWithAnotherPolicyAndWithoutOne) {
   const Folder folder;
   const leveldb::Policy ours(10);
   const std::unique_ptr<const ::leveldb::FilterPolicy> bloom(::leveldb::NewBloomFilterPolicy(10));
@@ -318,15 +318,15 @@ void against_models(std::uint64_t rounds, std::uint64_t operations) {
   EXPECT_GT(policy.counts().filters, 10u);
 }
 
-TEST(LevelDbDatabase, AnswersAsItsModelWithTwoWritersCompactionsAndReopening) { against_models(3, 6000); }
-TEST(LevelDbDatabaseSlow, AnswersAsItsModelWithTwoWritersCompactionsAndReopening) { against_models(20, 100'000); }
+TEST(LevelDbThreads, AnswersAsItsModelWithTwoWritersCompactionsAndReopening) { against_models(3, 6000); }
+TEST(LevelDbThreadsSlow, AnswersAsItsModelWithTwoWritersCompactionsAndReopening) { against_models(20, 100'000); }
 
 // ---- killed in the middle -----------------------------------------------------------------------------------------
 
 constexpr char kVictim[] = "NAYSAY_TEST_VICTIM_FOLDER";
 
 // Not a test of its own: the process that DataSurvivesAKill starts and kills. Says on its standard error how far it is.
-TEST(LevelDbVictim, DISABLED_Writes) {
+TEST(LevelDbVictimThreads, DISABLED_Writes) {
   const char* path = std::getenv(kVictim);
   ASSERT_NE(path, nullptr);
   std::vector<std::string> absent;
@@ -339,13 +339,13 @@ TEST(LevelDbVictim, DISABLED_Writes) {
   }
 }
 
-TEST(LevelDbDatabase, DataSurvivesAKill) {
+TEST(LevelDbThreads, DataSurvivesAKill) {
   const Folder folder;
   for (int round = 0; round < 2; ++round) {
     int pipes[2];
     ASSERT_EQ(::pipe(pipes), 0);
     ::setenv(kVictim, folder.path().c_str(), 1);
-    std::string program = "/proc/self/exe", filter = "--gtest_filter=LevelDbVictim.*",
+    std::string program = "/proc/self/exe", filter = "--gtest_filter=LevelDbVictimThreads.*",
                 disabled = "--gtest_also_run_disabled_tests";
     char* arguments[] = {program.data(), filter.data(), disabled.data(), nullptr};
     posix_spawn_file_actions_t actions;

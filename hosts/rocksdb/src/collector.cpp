@@ -54,9 +54,9 @@ class Collector final : public ::rocksdb::TablePropertiesCollector {
         if (negatives_->hasher() == Hasher{}) known = negatives_->range(first_, last_);
         const auto filter =
             AnyFilter::build("taught-ribbon", {.keys = digests_, .negatives = known.digests, .costs = known.costs},
-                             {{"bits_per_key", to_text(bits_per_key_)}});
+                             {{"bits_per_key", bits_per_key_}});
         if (!filter) return Status::OK();
-        const auto bytes = filter->save();
+        const auto bytes = filter->to_bytes();
         (*properties)[kFilter] = std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
         (*properties)[kFirst] = first_;
         (*properties)[kLast] = last_;

@@ -177,7 +177,7 @@ TEST(RocksDbTableFilter, OfATableThatOnlyDeletesHoldsNoKey) {
 
 // ---- the guard ----------------------------------------------------------------------------------------------------
 
-TEST(RocksDbGuard, AnswersAbsentKeysWithoutRocksDb) {
+TEST(RocksDbGuardThreads, AnswersAbsentKeysWithoutRocksDb) {
   const Folder folder;
   std::vector<std::string> absent;
   for (std::uint64_t i = 0; i < 4000; ++i) absent.push_back(scattered((1 << 30) + i));
@@ -202,7 +202,7 @@ TEST(RocksDbGuard, AnswersAbsentKeysWithoutRocksDb) {
   EXPECT_GE(counts.memtables, 1u);
 }
 
-TEST(RocksDbGuard, FindsKeysThatAreNotFlushedAndKeysOfTheLog) {
+TEST(RocksDbGuardThreads, FindsKeysThatAreNotFlushedAndKeysOfTheLog) {
   const Folder folder;
   Options options = small();
   options.avoid_flush_during_recovery = true;
@@ -219,7 +219,7 @@ TEST(RocksDbGuard, FindsKeysThatAreNotFlushedAndKeysOfTheLog) {
   }
 }
 
-TEST(RocksDbGuard, ReadsWhatWasWrittenWithoutItAndViceVersa) {
+TEST(RocksDbGuardThreads, ReadsWhatWasWrittenWithoutItAndViceVersa) {
   const Folder folder;
   std::uint64_t written = 0;
   for (const bool guarded : {true, false, true, false, true}) {
@@ -245,7 +245,7 @@ TEST(RocksDbGuard, ReadsWhatWasWrittenWithoutItAndViceVersa) {
   for (std::uint64_t i = 0; i < written; ++i) ASSERT_TRUE(has(*db, scattered(i))) << i;
 }
 
-TEST(RocksDbGuard, LeavesOptionsThatToolsWithoutItCanLoad) {
+TEST(RocksDbGuardThreads, LeavesOptionsThatToolsWithoutItCanLoad) {
   const Folder folder;
   open(folder.db())->Put(WriteOptions(), "key", "v");
   DBOptions options;
@@ -255,7 +255,7 @@ TEST(RocksDbGuard, LeavesOptionsThatToolsWithoutItCanLoad) {
   EXPECT_TRUE(status.ok()) << status.ToString();
 }
 
-TEST(RocksDbGuard, KnowsIngestedFilesWithAndWithoutAFilter) {
+TEST(RocksDbGuardThreads, KnowsIngestedFilesWithAndWithoutAFilter) {
   const Folder folder;
   const auto db = open(folder.db());
   ASSERT_TRUE(db->Put(WriteOptions(), "zzz", "v").ok());
@@ -275,7 +275,7 @@ TEST(RocksDbGuard, KnowsIngestedFilesWithAndWithoutAFilter) {
   for (const char* key : {"a5", "b3", "c2", "d2"}) EXPECT_FALSE(has(*db, key)) << key;
 }
 
-TEST(RocksDbGuard, IsRightAboutMergesDeletionsRangesAndSnapshots) {
+TEST(RocksDbGuardThreads, IsRightAboutMergesDeletionsRangesAndSnapshots) {
   const Folder folder;
   const auto db = open(folder.db());
   const auto everywhere = [&](auto&& check) {  // in the memtable, in a table of level 0, and below
@@ -311,7 +311,7 @@ TEST(RocksDbGuard, IsRightAboutMergesDeletionsRangesAndSnapshots) {
   everywhere([&] { EXPECT_TRUE(has(*db, "p1")); });
 }
 
-TEST(RocksDbGuard, GuardsColumnFamiliesEachForItself) {
+TEST(RocksDbGuardThreads, GuardsColumnFamiliesEachForItself) {
   const Folder folder;
   {
     const auto db = open(folder.db());
@@ -363,7 +363,7 @@ TEST(RocksDbGuard, GuardsColumnFamiliesEachForItself) {
   }
 }
 
-TEST(RocksDbGuard, KnowsImportedColumnFamilies) {
+TEST(RocksDbGuardThreads, KnowsImportedColumnFamilies) {
   const Folder folder;
   ExportImportFilesMetaData* metadata = nullptr;
   {
@@ -386,7 +386,7 @@ TEST(RocksDbGuard, KnowsImportedColumnFamilies) {
   ASSERT_TRUE(db->DestroyColumnFamilyHandle(handle).ok());
 }
 
-TEST(RocksDbGuard, SeesWhatTransactionsCommit) {
+TEST(RocksDbGuardThreads, SeesWhatTransactionsCommit) {
   const Folder folder;
   const auto guard = std::make_shared<Guard>();
   Options options = small();
@@ -405,7 +405,7 @@ TEST(RocksDbGuard, SeesWhatTransactionsCommit) {
   EXPECT_FALSE(db.guard().may_contain(id(db), "other key"));
 }
 
-TEST(RocksDbGuard, ServesReadOnlyDatabases) {
+TEST(RocksDbGuardThreads, ServesReadOnlyDatabases) {
   const Folder folder;
   {
     Options options = small();
@@ -428,7 +428,7 @@ TEST(RocksDbGuard, ServesReadOnlyDatabases) {
   EXPECT_FALSE(db.guard().may_contain(id(db), "absent"));
 }
 
-TEST(RocksDbGuard, RefusesWhatItCannotWatch) {
+TEST(RocksDbGuardThreads, RefusesWhatItCannotWatch) {
   Guard guard;
   ColumnFamilyOptions vectors;
   vectors.memtable_factory = std::make_shared<VectorRepFactory>();
@@ -442,7 +442,7 @@ TEST(RocksDbGuard, RefusesWhatItCannotWatch) {
   EXPECT_TRUE(guard.may_contain(0, "anything"));
 }
 
-TEST(RocksDbGuard, FollowsTheOrderOfTheComparator) {
+TEST(RocksDbGuardThreads, FollowsTheOrderOfTheComparator) {
   const Folder folder;
   Options options = small();
   options.comparator = ReverseBytewiseComparator();
@@ -455,7 +455,7 @@ TEST(RocksDbGuard, FollowsTheOrderOfTheComparator) {
   EXPECT_LT(passed, 100u);
 }
 
-TEST(RocksDbGuard, AnswersManyKeysAsOne) {
+TEST(RocksDbGuardThreads, AnswersManyKeysAsOne) {
   const Folder folder;
   const auto db = open(folder.db());
   for (std::uint64_t i = 0; i < 3000; i += 2) ASSERT_TRUE(db->Put(WriteOptions(), name(i), std::to_string(i)).ok());
@@ -486,7 +486,7 @@ TEST(RocksDbGuard, AnswersManyKeysAsOne) {
   EXPECT_FALSE(found);
 }
 
-TEST(RocksDbGuard, LearnsNegativesWhenTablesAreWritten) {
+TEST(RocksDbGuardThreads, LearnsNegativesWhenTablesAreWritten) {
   const Folder folder;
   const auto db = open(folder.db(), {.bits_per_key = 4});
   std::vector<std::string> absent;
@@ -553,8 +553,8 @@ void no_wrong_absent(std::uint64_t queries) {
   for (std::uint64_t w = 0; w < kWriters; ++w)
     for (std::uint64_t i = 0; i < written[w].load(); i += 97) ASSERT_TRUE(has(*db, key(w, i)));
 }
-TEST(RocksDbGuard, NeverSaysAbsentOfWhatTwoWritersHaveWritten) { no_wrong_absent(400'000); }
-TEST(RocksDbGuardSlow, NeverSaysAbsentOfWhatTwoWritersHaveWritten) { no_wrong_absent(100'000'000); }
+TEST(RocksDbGuardThreads, NeverSaysAbsentOfWhatTwoWritersHaveWritten) { no_wrong_absent(400'000); }
+TEST(RocksDbThreadsSlow, NeverSaysAbsentOfWhatTwoWritersHaveWritten) { no_wrong_absent(100'000'000); }
 
 // Two writers with keys and models of their own, flushes, compactions, ingestion, replaced negatives, and reopening.
 void against_models(std::uint64_t rounds, std::uint64_t operations) {
@@ -619,15 +619,15 @@ void against_models(std::uint64_t rounds, std::uint64_t operations) {
   }
   EXPECT_GT(queries.load(), 1000u);
 }
-TEST(RocksDbGuard, AnswersAsItsModelWithTwoWritersCompactionsAndReopening) { against_models(3, 6000); }
-TEST(RocksDbGuardSlow, AnswersAsItsModelWithTwoWritersCompactionsAndReopening) { against_models(20, 100'000); }
+TEST(RocksDbGuardThreads, AnswersAsItsModelWithTwoWritersCompactionsAndReopening) { against_models(3, 6000); }
+TEST(RocksDbThreadsSlow, AnswersAsItsModelWithTwoWritersCompactionsAndReopening) { against_models(20, 100'000); }
 
 // ---- killed in the middle -----------------------------------------------------------------------------------------
 
 constexpr char kVictim[] = "NAYSAY_TEST_VICTIM_FOLDER";
 
 // Not a test of its own: the process that DataSurvivesAKill starts and kills. Says on its standard error how far it is.
-TEST(RocksDbVictim, DISABLED_Writes) {
+TEST(RocksDbVictimThreads, DISABLED_Writes) {
   const char* path = std::getenv(kVictim);
   ASSERT_NE(path, nullptr);
   const auto db = open(path);
@@ -637,13 +637,13 @@ TEST(RocksDbVictim, DISABLED_Writes) {
   }
 }
 
-TEST(RocksDbGuard, DataSurvivesAKill) {
+TEST(RocksDbGuardThreads, DataSurvivesAKill) {
   const Folder folder;
   for (int round = 0; round < 2; ++round) {
     int pipes[2];
     ASSERT_EQ(::pipe(pipes), 0);
     ::setenv(kVictim, folder.db().c_str(), 1);
-    std::string program = "/proc/self/exe", filter = "--gtest_filter=RocksDbVictim.*",
+    std::string program = "/proc/self/exe", filter = "--gtest_filter=RocksDbVictimThreads.*",
                 disabled = "--gtest_also_run_disabled_tests";
     char* arguments[] = {program.data(), filter.data(), disabled.data(), nullptr};
     posix_spawn_file_actions_t actions;
@@ -672,7 +672,7 @@ TEST(RocksDbGuard, DataSurvivesAKill) {
 
 // ---- the native path ----------------------------------------------------------------------------------------------
 
-TEST(RocksDbNative, RefusesKnownNegativesInFullAndPartitionedFilters) {
+TEST(RocksDbNativeThreads, RefusesKnownNegativesInFullAndPartitionedFilters) {
   for (const bool partitioned : {false, true}) {
     const Folder folder;
     std::vector<std::string> absent;

@@ -96,8 +96,8 @@ class Builder final : public ::rocksdb::FilterBitsBuilder {
       bytes += kTiny;
     } else if (const auto filter = AnyFilter::build(
                    "taught-ribbon", {.keys = digests_, .negatives = known.digests, .costs = known.costs},
-                   {{"bits_per_key", to_text(bits_per_key_)}})) {
-      const auto saved = filter->save_bare();
+                   {{"bits_per_key", bits_per_key_}})) {
+      const auto saved = filter->to_bare();
       bytes.assign(reinterpret_cast<const char*>(saved.data()), saved.size());
       bytes += kRibbon;
     } else {
