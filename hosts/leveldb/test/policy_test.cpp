@@ -25,7 +25,8 @@
 #include "naysay/hosts/leveldb.hpp"
 #include "sample.hpp"
 
-// LevelDB itself was not built for TSan, which therefore does not see how its threads agree; our own code is watched.
+// LevelDB itself was not built for TSan, which therefore does not see how its threads agree. What goes through the library
+// is not judged; ThreadsBuildAndQueryWhileNegativesAreReplaced is.
 extern "C" const char* __tsan_default_suppressions() { return "race:libleveldb.so\n"; }
 
 namespace naysay {
@@ -159,6 +160,25 @@ TEST(LevelDbPolicy, IgnoresNegativesOfAnotherHash) {
   const leveldb::Policy policy(10, std::make_shared<const NegativesByKey>(std::move(*salted)));
   build(policy, {"a", "c"});
   EXPECT_EQ(policy.counts().negatives, 0u);
+}
+
+TEST(LevelDbPolicy, ThreadsBuildAndQueryWhileNegativesAreReplaced) {
+  leveldb::Policy policy(10);
+  std::atomic<std::uint64_t> wrong{0};
+  std::vector<std::thread> threads;
+  for (std::uint64_t t = 0; t < 2; ++t)
+    threads.emplace_back([&, t] {
+      for (std::uint64_t round = 0; round < 200; ++round) {
+        std::vector<std::string> keys;
+        for (std::uint64_t i = 0; i < 36; ++i) keys.push_back(name((t << 40) + round * 360 + i * 10));
+        const std::string filter = build(policy, keys);
+        for (const std::string& key : keys) wrong += !policy.KeyMayMatch(key, filter);
+      }
+    });
+  for (std::uint64_t i = 0; i < 100; ++i) policy.set_negatives(negatives_of({name(i * 7 + 5), name(i * 11 + 5)}));
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(wrong.load(), 0u);
+  EXPECT_EQ(policy.counts().filters, 400u);
 }
 
 // ---- in a database ------------------------------------------------------------------------------------------------
