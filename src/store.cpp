@@ -18,7 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "files.hpp"
+#include "naysay/core/files.hpp"
 #include "naysay/any_filter.hpp"
 #include "naysay/live/detail/field_plan.hpp"
 
