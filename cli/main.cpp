@@ -30,6 +30,7 @@ int main(int argc, char** argv) {
   cli::add_build(line, exit_code);
   cli::add_query(line, exit_code);
   cli::add_update(line, exit_code);
+  cli::add_observe(line, exit_code);
   cli::add_inspect(line, exit_code);
   cli::add_verify(line, exit_code);
   cli::add_filters(line, exit_code);

@@ -13,6 +13,7 @@ namespace naysay::cli {
 void add_build(CommandLine& line, int& exit_code);
 void add_query(CommandLine& line, int& exit_code);
 void add_update(CommandLine& line, int& exit_code);
+void add_observe(CommandLine& line, int& exit_code);
 void add_inspect(CommandLine& line, int& exit_code);
 void add_verify(CommandLine& line, int& exit_code);
 void add_filters(CommandLine& line, int& exit_code);

@@ -7,6 +7,7 @@
 
 #include "commands/commands.hpp"
 #include "naysay/any_filter.hpp"
+#include "naysay/live/metrics.hpp"
 #include "parts/describe.hpp"
 #include "parts/failure.hpp"
 #include "parts/table.hpp"
@@ -17,11 +18,15 @@ namespace {
 
 struct Options {
   std::string filter;
-  bool json = false;
+  bool json = false, prometheus = false;
 };
 
 void run(const Options& o) {
   const AnyFilter f = need(naysay::open(o.filter));
+  if (o.prometheus) {
+    fmt::print("{}", prometheus(metrics_of(f), f.type().name));
+    return;
+  }
   std::error_code unknown;
   const std::uint64_t file_bytes = std::filesystem::file_size(o.filter, unknown);
   if (o.json) {
@@ -40,6 +45,12 @@ void run(const Options& o) {
     line("index", fmt::format("{} bytes next to it, used only by inserts", (f.index_bits() + 7) / 8));
   line("file", fmt::format("{} bytes", file_bytes));
   line("expected fpr", percent(f.expected_fpr()));
+  if (const Metrics m = metrics_of(f); m.planned_fpr > 0) {
+    line("capacity", fmt::format("{} keys before it grows, in {} table{}", m.capacity, m.parts, m.parts == 1 ? "" : "s"));
+    line("planned fpr", percent(m.planned_fpr));
+  }
+  if (const Metrics m = metrics_of(f); m.guard_room > 0)
+    line("guard", fmt::format("{} of {} entries, {} negatives pinned", m.guard_entries, m.guard_room, m.pinned));
   line("hash", f.hasher().id == HashId::siphash ? "siphash, its key is in the file"
                                                 : fmt::format("xxh3, seed {}", f.hasher().seed));
   for (const Report::Line& l : f.describe().lines) fmt::print("{}: {}\n", l.name, number(l.value));
@@ -53,6 +64,7 @@ void add_inspect(CommandLine& line, int&) {
   Command c = line.command("inspect", "say what is in a filter's file");
   c.option("filter", o->filter, "a file that naysay build wrote").required().type_name("F.nsy");
   c.flag("--json", o->json, "as JSON");
+  c.flag("--prometheus", o->prometheus, "as text that Prometheus reads");
   c.footer(
       "Example:\n"
       "  naysay generate integers --count 1000 -o keys.txt\n"

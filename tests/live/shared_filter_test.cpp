@@ -147,7 +147,7 @@ constexpr std::uint64_t kOperations = 600'000;
 TEST(SharedFilter, IsLinearizableForEachKeyNextToOneWriter) { run(kOperations, 1, 3, 24, 64); }
 TEST(SharedFilter, IsLinearizableForEachKeyNextToTwoWriters) { run(kOperations, 2, 2, 24, 64); }
 TEST(SharedFilter, IsLinearizableForEachKeyWhileErasOpen) { run(kOperations, 2, 2, 22, 2); }
-TEST(SharedFilterSlow, LosesNothingIn1e8OperationsOfFourThreads) { run(100'000'000, 2, 2, 24, 64); }
+TEST(SharedFilterSlow, LosesNothingIn1e9OperationsOfFourThreads) { run(1'000'000'000, 2, 2, 24, 64); }
 
 }  // namespace
 }  // namespace naysay

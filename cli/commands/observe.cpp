@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// naysay observe: from a log of queries that found nothing to the costliest negatives, in bounded memory.
+#include <fmt/core.h>
+
+#include <memory>
+
+#include "commands/commands.hpp"
+#include "naysay/any_filter.hpp"
+#include "naysay/live/heavy_costs.hpp"
+#include "naysay/workload/keys.hpp"
+#include "parts/failure.hpp"
+#include "parts/output.hpp"
+
+namespace naysay::cli {
+
+namespace {
+
+struct Options {
+  std::string log = "-", output = "-", filter, adapt;
+  std::uint64_t keep = 100'000, top = 0;
+  double half_life = 0;
+  bool nul = false;
+};
+
+void run(const Options& o) {
+  if (o.keep == 0) throw Failure{"observe: --keep is 0; it must be 1 or more"};
+  if (!(o.half_life >= 0)) throw Failure{"observe: --half-life is negative; it must be 0 or more lines"};
+  std::unique_ptr<AnyFilter> filter;
+  if (!o.filter.empty() && !o.adapt.empty()) throw Failure{"observe: --filter and --adapt are given; give one of them"};
+  if (!o.filter.empty()) filter = std::make_unique<AnyFilter>(need(naysay::open(o.filter)));
+  if (!o.adapt.empty()) {
+    filter = std::make_unique<AnyFilter>(need(naysay::load(o.adapt)));
+    if (!filter->type().adaptive)
+      throw Failure{fmt::format("{}: {} cannot be told of false positives; guarded can", o.adapt, filter->type().name)};
+  }
+  LineReader reader = need(LineReader::open({o.log, o.nul ? Separator::nul : Separator::newline}));
+  HeavyCosts costs(o.keep, o.half_life);
+  std::uint64_t read = 0, counted = 0;
+  for (;;) {
+    const auto lines = need(reader.next());
+    if (lines.empty()) break;
+    for (const Line& line : lines) {
+      auto miss = parse_negative(line.text);
+      if (!miss) throw Failure{fmt::format("{}:{}: {}", reader.name(), line.number, miss.error().message)};
+      ++read;
+      if (filter && !filter->may_contain(miss->key)) continue;  // the filter says no: it costs nothing
+      ++counted;
+      costs.add(digest(miss->key), miss->cost, static_cast<double>(read), miss->key);
+    }
+  }
+  const auto now = static_cast<double>(read);
+  const auto entries = costs.costliest(o.top == 0 ? o.keep : o.top, now);
+  if (!o.adapt.empty()) {
+    std::uint64_t refused = 0;
+    for (const auto& e : entries) refused += filter->adapt(e.text, static_cast<float>(e.cost)) == Outcome::done;
+    need(filter->save(o.adapt));
+    fmt::print(stderr, "naysay: {} of {} costliest negatives are refused from now on\n", refused, entries.size());
+    return;
+  }
+  Output out(o.output);
+  for (const auto& e : entries) {
+    out.write(e.text);
+    out.write(fmt::format("\t{:.6g}", e.cost));
+    out.write(o.nul ? '\0' : '\n');
+  }
+  out.finish();
+  const double most = costs.total(now) / static_cast<double>(costs.capacity());
+  fmt::print(stderr, "naysay: {} lines read, {} counted, {} keys written; a cost is at most {:.4g} too large\n", read,
+             counted, entries.size(), costs.size() < costs.capacity() ? 0 : most);
+}
+
+}  // namespace
+
+void add_observe(CommandLine& line, int&) {
+  auto o = std::make_shared<Options>();
+  Command c = line.command("observe", "find the costliest negatives in a log of queries that found nothing");
+  c.option("log", o->log, "key<TAB>cost a line, the cost may be missing; - is the standard input")
+      .shows_default()
+      .type_name("LOG");
+  c.option("-o,--output", o->output, "negatives as naysay build takes them, the costliest first; - is the standard output")
+      .shows_default()
+      .type_name("FILE");
+  c.option("--keep", o->keep, "keys held at a time; what is found is exact if there are no more").shows_default().type_name("N");
+  c.option("--top", o->top, "keys written; 0: all that are kept").shows_default().type_name("N");
+  c.option("--half-life", o->half_life, "lines after which a cost counts half; 0: for ever").shows_default().type_name("N");
+  c.option("--filter", o->filter, "count only keys that this filter accepts").type_name("F.nsy");
+  c.option("--adapt", o->adapt, "tell this filter of them, and save it, instead of writing them").type_name("F.nsy");
+  c.flag("-0,--null", o->nul, "lines end with NUL bytes");
+  c.footer(
+      "Example:\n"
+      "  naysay generate urls --count 1000 -o keys.txt\n"
+      "  naysay generate urls --count 5000 --seed 7 -o absent.txt\n"
+      "  naysay build --keys keys.txt --filter guarded --bits-per-key 9 -o set.nsy\n"
+      "  naysay observe absent.txt --filter set.nsy -o negatives.tsv\n"
+      "  naysay build --keys keys.txt --negatives negatives.tsv --filter guarded --bits-per-key 9 -o better.nsy");
+  c.runs([o] { run(*o); });
+}
+
+}  // namespace naysay::cli
