@@ -19,6 +19,20 @@ using guarded::detail::Guard;
 using guarded::detail::PinnedIndex;
 using sample::numbers;
 
+TEST(Guard, DrawsVictimsEvenlyFromAllOfTheSmallestCost) {
+  Guard guard(300'000);
+  for (std::uint64_t i = 0; !guard.full(); ++i) guard.put(digest(i), i % 3 == 0 ? 2.0f : 1.0f);
+  constexpr std::uint64_t kDraws = 40'000, kParts = 20;
+  std::uint64_t parts[kParts] = {};
+  for (std::uint64_t i = 0; i < kDraws; ++i) {
+    const std::uint64_t slot = guard.cheapest(mix64(i));
+    ASSERT_EQ(guard.cost(slot), 1.0f);
+    ++parts[slot * kParts / (guard.groups() * 15)];
+  }
+  for (std::uint64_t part = 0; part < kParts; ++part)
+    EXPECT_TRUE(sample::rate_matches(parts[part], kDraws, 1.0 / kParts, 0.02)) << "part " << part;
+}
+
 TEST(Guard, HoldsExactlyTheDigestsThatWerePutInAndNotRemoved) {
   for (std::uint64_t entries : {1, 14, 15, 300, 5000}) {
     Guard guard(entries);

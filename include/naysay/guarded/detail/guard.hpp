@@ -136,10 +136,17 @@ class Guard {
       take_out(d.lo, d.hi);
   }
 
-  // The slot of the smallest cost, or kNone if the table is empty. `luck` decides between several. They must not all be
-  // evicted from one end of the table, or the other end would fill up.
+  // The slot of the smallest cost, or kNone if the table is empty. `luck` decides evenly between several: if one part of
+  // the table lost more entries than the others, these would fill up, and a put would search far for a free slot. So
+  // slots are drawn first. If the smallest cost is so rare that no draw finds it, the tree is searched.
   std::uint64_t cheapest(std::uint64_t luck) const noexcept {
     if (groups_ == 0) return kNone;
+    const Level top = level_at(levels(groups_) - 1);
+    const float least = *std::min_element(minima_.data() + top.first, minima_.data() + top.first + top.size);
+    for (std::uint64_t draw = 0; draw < kDraws; ++draw) {
+      const std::uint64_t slot = fast_range(mix64(luck + draw), costs_.size());
+      if (costs_[slot] == least && taken(slot)) return slot;
+    }
     std::uint64_t node = 0;
     for (unsigned level = levels(groups_); level-- > 0;) {
       const Level children = level_at(level);
@@ -213,6 +220,7 @@ class Guard {
   static constexpr std::uint64_t kFan = 16;                // floats in a cache line
   static constexpr std::uint64_t kMaxGroups = std::uint64_t{1} << 40;
   static constexpr unsigned char kManyPassed = 255;  // too many to count: it never goes down
+  static constexpr std::uint64_t kDraws = 32;
   static constexpr float kEmpty = std::numeric_limits<float>::infinity();
   static constexpr PackedFields kTags{8, 8};
 
