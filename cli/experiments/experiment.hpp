@@ -43,6 +43,8 @@ struct Setup {
   double given = 1;                     // the share of the negatives, costliest first, that a filter is given
   double quick_scale = 0.1;             // of keys and negatives
   double churn = 0.02;                  // the share of the keys that is replaced in a round
+  bool addresses = true;                // strangers: keys that are IP addresses are kept
+  bool www = true;                      // strangers: "www." in front of a negative is kept
   double read_us = 0;                   // a random read from the store that the filter protects; 0: it is measured
   const char* compared_with = "bloom";  // the filter whose times are the unit
 };
@@ -57,8 +59,9 @@ enum class Sets : std::uint8_t {
   negatives_per_key,
   present_share,  // the part of the queries that is about keys
   threads,
-  time,    // whatever the kind counts: rounds, queries, how far the traffic has moved
-  nothing  // one point for each series
+  swapped_share,  // strangers: the share of keys and negatives that are exchanged, so that labels say less
+  time,           // whatever the kind counts: rounds, queries, how far the traffic has moved
+  nothing         // one point for each series
 };
 
 struct Axis {
@@ -105,7 +108,7 @@ struct Published {
   const char* metric = "";  // empty: the panel's first
 };
 
-enum class Kind : std::uint8_t { rates, times, churn, shift, disk, life };
+enum class Kind : std::uint8_t { rates, times, churn, shift, disk, life, strangers };
 
 struct Panel {
   const char* id = "";
@@ -141,6 +144,7 @@ void add_habf_figures(std::vector<Experiment>& to);
 void add_seesaw_figures(std::vector<Experiment>& to);
 void add_stacked_figures(std::vector<Experiment>& to);
 void add_variable_hash_figures(std::vector<Experiment>& to);
+void add_learned_figures(std::vector<Experiment>& to);
 void add_our_own(std::vector<Experiment>& to);
 
 // The panel whose measurements this one shows: itself, or another one.
@@ -151,6 +155,6 @@ inline constexpr double kTinyKeys = 2000, kTinyNegatives = 4000;
 
 inline constexpr const char* kSizeNames[] = {"tiny", "quick", "paper"};
 inline constexpr const char* kDataNames[] = {"blocklist", "ycsb", "integers"};
-inline constexpr const char* kKindNames[] = {"rates", "times", "churn", "shift", "disk", "life"};
+inline constexpr const char* kKindNames[] = {"rates", "times", "churn", "shift", "disk", "life", "strangers"};
 
 }  // namespace naysay::cli

@@ -10,6 +10,7 @@ std::span<const Experiment> experiments() {
   static const std::vector<Experiment> all = [] {
     std::vector<Experiment> list;
     add_our_own(list);
+    add_learned_figures(list);
     add_habf_figures(list);
     add_seesaw_figures(list);
     add_stacked_figures(list);

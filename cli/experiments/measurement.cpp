@@ -27,6 +27,7 @@ GivenNegatives given_negatives(const ExperimentKeys& set, std::span<const float>
   if (part >= 1) {
     given.digests.assign(set.negatives.begin(), set.negatives.end());
     given.costs.assign(costs.begin(), costs.end());
+    given.bytes.assign(set.negative_bytes.begin(), set.negative_bytes.end());
     return given;
   }
   const auto order = by_cost(costs);
@@ -35,6 +36,7 @@ GivenNegatives given_negatives(const ExperimentKeys& set, std::span<const float>
   for (std::size_t i = 0; i < count; ++i) {
     given.digests.push_back(set.negatives[order[i]]);
     given.costs.push_back(costs[order[i]]);
+    if (!set.negative_bytes.empty()) given.bytes.push_back(set.negative_bytes[order[i]]);
     sum += costs[order[i]];
   }
   given.share = sum / std::accumulate(costs.begin(), costs.end(), 0.0);
@@ -63,6 +65,8 @@ std::vector<float> Measurement::costs(int shuffle) const {
 
 Workload Measurement::workload(const GivenNegatives& given) const {
   Workload w{.keys = set.keys, .negatives = given.digests, .costs = given.costs};
+  w.key_bytes = bytes(set.key_bytes);
+  w.negative_bytes = bytes(given.bytes);
   w.stranger_share = std::max(w.stranger_share, 1 - given.share);
   return w;
 }
@@ -76,18 +80,21 @@ Result<AnyFilter> Measurement::build(const Workload& w, std::uint64_t capacity) 
 }
 
 void Measurement::need_all_keys(const AnyFilter& f, std::span<const Digest> keys) const {
-  if (const std::uint64_t denied = keys.size() - count_maybe(f, keys); denied > 0)
+  const bool all = keys.data() == set.keys.data() && keys.size() == set.key_bytes.size();
+  const auto texts = all ? bytes(set.key_bytes) : std::span<const std::string_view>();
+  if (const std::uint64_t denied = keys.size() - count_maybe(f, keys, texts); denied > 0)
     throw Failure{fmt::format("{} denies {} of {} keys in {}; no filter may deny any", plan.type->name, denied,
                               keys.size(), job.experiment->name)};
 }
 
 double Measurement::stranger_rate(const AnyFilter& f) const {
-  return static_cast<double>(count_maybe(f, set.strangers)) / static_cast<double>(set.strangers.size());
+  return static_cast<double>(count_maybe(f, set.strangers, bytes(set.stranger_bytes))) /
+         static_cast<double>(set.strangers.size());
 }
 
 double Measurement::weighted_rate(const AnyFilter& f, std::span<const float> cost_of) const {
   double cost = 0, all = 0;
-  score_detail::for_each_answer(f, set.negatives, [&](std::size_t i, bool maybe) {
+  score_detail::for_each_answer(f, set.negatives, bytes(set.negative_bytes), [&](std::size_t i, bool maybe) {
     cost += maybe ? cost_of[i] : 0;
     all += cost_of[i];
   });
@@ -95,7 +102,9 @@ double Measurement::weighted_rate(const AnyFilter& f, std::span<const float> cos
 }
 
 double Measurement::held_bytes(std::uint64_t peak) const {
-  const std::uint64_t input = 16 * set.keys.size() + 20 * set.negatives.size();
+  std::uint64_t input = 16 * set.keys.size() + 20 * set.negatives.size();
+  for (const auto& texts : {bytes(set.key_bytes), bytes(set.negative_bytes)})
+    for (const std::string_view text : texts) input += sizeof text + text.size();
   return static_cast<double>(peak + input) / static_cast<double>(set.keys.size());
 }
 

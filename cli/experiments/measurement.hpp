@@ -19,7 +19,8 @@ using Json = nlohmann::ordered_json;
 struct GivenNegatives {
   std::vector<Digest> digests;
   std::vector<float> costs;
-  double share = 1;  // of the cost
+  std::vector<std::string_view> bytes = {};  // if the set has them
+  double share = 1;                          // of the cost
 };
 
 GivenNegatives given_negatives(const ExperimentKeys& set, std::span<const float> costs, double part);
@@ -36,6 +37,10 @@ struct Measurement {
   Workload workload(const GivenNegatives& given) const;
   BuildOptions options(std::uint64_t capacity = 0, Report* report = nullptr) const;
   Result<AnyFilter> build(const Workload& w, std::uint64_t capacity = 0) const;
+  // The strings of a part of the set, if the filter reads them; else none.
+  std::span<const std::string_view> bytes(std::span<const std::string_view> of) const {
+    return plan.type->claims.reads_bytes ? of : std::span<const std::string_view>();
+  }
   // Throws a Failure unless all of these are accepted.
   void need_all_keys(const AnyFilter& f, std::span<const Digest> keys) const;
   double stranger_rate(const AnyFilter& f) const;
@@ -58,5 +63,6 @@ Json measure_churn(const Measurement& m);
 Json measure_shift(const Measurement& m);
 Json measure_disk(const Measurement& m);
 Json measure_life(const Measurement& m);
+Json measure_strangers(const Measurement& m);
 
 }  // namespace naysay::cli

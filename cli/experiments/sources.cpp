@@ -65,37 +65,53 @@ const ExperimentKeys& Sources::get(const SourceWish& wish, const Progress& progr
 void Sources::generate(const SourceWish& wish) {
   const Hasher hash = hasher(wish.siphash);
   std::string text;
-  const auto make = [&](std::vector<Digest>& out, std::uint64_t first, std::uint64_t count) {
+  const auto make = [&](std::vector<Digest>& out, std::uint64_t first, std::uint64_t count, Texts* texts) {
     out.clear();
     out.reserve(count);
+    if (texts) *texts = {};
     for (std::uint64_t i = first; i < first + count; ++i) {
       if (wish.data == Data::integers) {
         out.push_back(hash(i));
       } else {
         generate_key(wish.data == Data::ycsb ? KeyShape::ycsb : KeyShape::urls, i, seed_, text);
         out.push_back(hash(text));
+        if (wish.texts && texts && !texts->push(text)) throw Failure{"no memory for the strings of the keys"};
       }
     }
   };
   if (set_.keys.empty()) {
-    make(keys_, 0, wish.keys);
-    make(negatives_, kNegativesFrom, wish.negatives);
+    make(keys_, 0, wish.keys, &key_texts_);
+    make(negatives_, kNegativesFrom, wish.negatives, &negative_texts_);
     set_.keys = keys_;
     set_.negatives = negatives_;
+    set_.key_bytes = key_texts_.views();
+    set_.negative_bytes = negative_texts_.views();
     set_.source = wish.data == Data::blocklist ? "made-up URLs" : kDataNames[static_cast<int>(wish.data)];
   }
-  make(strangers_, kStrangersFrom, wish.strangers);
-  make(newcomers_, kNewcomersFrom, wish.newcomers);
+  make(strangers_, kStrangersFrom, wish.strangers, &stranger_texts_);
+  make(newcomers_, kNewcomersFrom, wish.newcomers, nullptr);
   set_.strangers = strangers_;
+  set_.stranger_bytes = stranger_texts_.views();
   set_.newcomers = newcomers_;
 }
 
 void Sources::read(const SourceWish& wish, const Progress& progress) {
-  if (file_keys_.empty() || files_use_siphash_ != wish.siphash) {
+  if (file_keys_.empty() || files_use_siphash_ != wish.siphash || (wish.texts && !files_have_texts_)) {
     const Files files = find_files();
-    file_keys_ = need(read_keys({files.positive}, hasher(wish.siphash), progress));
-    file_negatives_ = need(read_negatives({files.negative}, hasher(wish.siphash), progress));
+    if (wish.texts) {
+      TextKeys keys = need(read_texts({files.positive}, Lines::keys, hasher(wish.siphash), progress));
+      TextKeys negatives = need(read_texts({files.negative}, Lines::costed_keys, hasher(wish.siphash), progress));
+      file_keys_ = std::move(keys.digests);
+      file_key_texts_ = std::move(keys.texts);
+      file_negatives_.digests = std::move(negatives.digests);
+      file_negatives_.costs = std::move(negatives.costs);
+      file_negative_texts_ = std::move(negatives.texts);
+    } else {
+      file_keys_ = need(read_keys({files.positive}, hasher(wish.siphash), progress));
+      file_negatives_ = need(read_negatives({files.negative}, hasher(wish.siphash), progress));
+    }
     files_use_siphash_ = wish.siphash;
+    files_have_texts_ = wish.texts;
   }
   if (file_keys_.size() < wish.keys || file_negatives_.digests.size() < wish.negatives)
     throw Failure{fmt::format("--data has {} keys and {} negatives; this experiment needs {} and {}", file_keys_.size(),
@@ -103,6 +119,10 @@ void Sources::read(const SourceWish& wish, const Progress& progress) {
   set_.keys = std::span<const Digest>(file_keys_.begin(), wish.keys);
   set_.negatives = std::span<const Digest>(file_negatives_.digests.begin(), wish.negatives);
   set_.weights = std::span<const float>(file_negatives_.costs.begin(), wish.negatives);
+  if (wish.texts) {
+    set_.key_bytes = file_key_texts_.views().first(wish.keys);
+    set_.negative_bytes = file_negative_texts_.views().first(wish.negatives);
+  }
   set_.source = "files";
   generate(wish);
 }

@@ -18,13 +18,15 @@
 #include "experiments/experiment.hpp"
 #include "naysay/core/hash.hpp"
 #include "naysay/workload/keys.hpp"
+#include "naysay/workload/texts.hpp"
 
 namespace naysay::cli {
 
 struct ExperimentKeys {
   std::span<const Digest> keys, negatives, strangers, newcomers;  // newcomers: keys that are inserted later
   std::span<const float> weights;                                 // what the file says that negatives cost
-  std::string source;                                             // "files", "made-up URLs", ...
+  std::span<const std::string_view> key_bytes, negative_bytes, stranger_bytes;  // if SourceWish::texts
+  std::string source;                                                           // "files", "made-up URLs", ...
 };
 
 // What an experiment needs.
@@ -32,6 +34,7 @@ struct SourceWish {
   Data data = Data::integers;
   std::uint64_t keys = 0, negatives = 0, strangers = 0, newcomers = 0;
   bool siphash = false;
+  bool texts = false;  // the strings too, for filters that read them
   bool operator==(const SourceWish&) const = default;
 };
 
@@ -65,6 +68,9 @@ class Sources {
   std::vector<Digest> keys_, negatives_, strangers_, newcomers_;
   GrowingArray<Digest> file_keys_;
   Negatives file_negatives_;
+  Texts file_key_texts_, file_negative_texts_;
+  Texts key_texts_, negative_texts_, stranger_texts_;
+  bool files_have_texts_ = false;
   bool files_use_siphash_ = false;
   std::vector<float> by_rank_;  // costs before they are shuffled, of skew by_rank_skew_
   double by_rank_skew_ = -1;

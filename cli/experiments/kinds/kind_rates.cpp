@@ -52,7 +52,8 @@ double habf_bound(const Measurement& m, const AnyFilter& f) {
 }  // namespace
 
 Json measure_rates(const Measurement& m) {
-  const bool aware = m.plan.type->claims.uses_negatives;
+  // Filters that read bytes learn from what negatives look like, not from what they cost.
+  const bool aware = m.plan.type->claims.uses_negatives && !m.plan.type->claims.reads_bytes;
   const int shuffles = m.plan.skew == 0 || m.plan.skew == kRealCosts ? 1
                        : aware                                       ? m.setup.shuffles
                                                                      : m.setup.shuffles * kOblivious;
@@ -73,7 +74,8 @@ Json measure_rates(const Measurement& m) {
       f = std::move(built.filter);
       build_ns.add(built.ns / static_cast<double>(m.set.keys.size()));
       peak = built.peak_bytes;
-      f->may_contain(m.set.negatives, accepted.data());
+      score_detail::for_each_answer(*f, m.set.negatives, m.bytes(m.set.negative_bytes),
+                                    [&](std::size_t i, bool maybe) { accepted[i] = maybe; });
       if (s == 0) {
         m.need_all_keys(*f, m.set.keys);
         report = std::move(said);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // times: building, querying, inserting and erasing, compared with another filter in the same rounds.
 #include <algorithm>
+#include <numeric>
 
 #include "experiments/measurement.hpp"
 #include "naysay/workload/random.hpp"
@@ -13,6 +14,12 @@ namespace {
 
 constexpr double kBuildNs = 2e9;                        // a filter that needs longer is not built again
 constexpr std::size_t kQueries = std::size_t{1} << 17;  // of each sort in a round: milliseconds
+
+// Queries, with their strings if the filter reads them.
+struct Queries {
+  std::vector<Digest> digests = {};
+  std::vector<std::string_view> bytes = {};
+};
 
 // A filter and its times.
 struct Timed {
@@ -79,15 +86,28 @@ Json measure_times(const Measurement& m) {
     if (p.name == "bits_per_key") base.params.push_back(p);
 
   Random random(m.plan.seed);
-  std::vector<Digest> present, absent, mixed;
-  for (std::size_t i = 0; i < (m.plan.size == Size::tiny ? 1000 : kQueries); ++i) {
-    present.push_back(m.set.keys[random.below(m.set.keys.size())]);
-    absent.push_back(i % 2 == 0 && !given.digests.empty() ? given.digests[random.below(given.digests.size())]
-                                                          : m.set.strangers[random.below(m.set.strangers.size())]);
+  Queries present, absent, mixed;
+  const auto add = [&](Queries& to, std::span<const Digest> from, std::span<const std::string_view> bytes) {
+    const std::uint64_t i = random.below(from.size());
+    to.digests.push_back(from[i]);
+    if (!bytes.empty()) to.bytes.push_back(bytes[i]);
+  };
+  const std::size_t count = m.plan.size == Size::tiny ? 1000 : kQueries;
+  for (std::size_t i = 0; i < count; ++i) {
+    add(present, m.set.keys, m.bytes(m.set.key_bytes));
+    if (i % 2 == 0 && !given.digests.empty())
+      add(absent, given.digests, m.bytes(given.bytes));
+    else
+      add(absent, m.set.strangers, m.bytes(m.set.stranger_bytes));
   }
-  mixed = present;
-  mixed.insert(mixed.end(), absent.begin(), absent.end());
-  random.shuffle(std::span<Digest>(mixed));
+  std::vector<std::uint32_t> order(2 * count);
+  std::iota(order.begin(), order.end(), 0u);
+  random.shuffle(std::span<std::uint32_t>(order));
+  for (const std::uint32_t i : order) {
+    const Queries& from = i < count ? present : absent;
+    mixed.digests.push_back(from.digests[i % count]);
+    if (!from.bytes.empty()) mixed.bytes.push_back(from.bytes[i % count]);
+  }
 
   double spent = 0;
   const bool builds = m.wants("build_ns") || m.wants("build_over") || m.wants("build_seconds");
@@ -103,12 +123,12 @@ Json measure_times(const Measurement& m) {
   for (int round = 0; round < kRounds; ++round)
     for (Timed* t : {&base, &mine}) {
       const AnyFilter& f = *t->filter;
-      query_one_by_one(f, absent);  // the cache forgets the other one
-      t->one_absent.add(query_one_by_one(f, absent));
-      t->one_present.add(query_one_by_one(f, present));
-      t->one_mixed.add(query_one_by_one(f, mixed));
-      t->batch_absent.add(query_in_batches(f, absent));
-      t->batch_present.add(query_in_batches(f, present));
+      query_one_by_one(f, absent.digests, absent.bytes);  // the cache forgets the other one
+      t->one_absent.add(query_one_by_one(f, absent.digests, absent.bytes));
+      t->one_present.add(query_one_by_one(f, present.digests, present.bytes));
+      t->one_mixed.add(query_one_by_one(f, mixed.digests, mixed.bytes));
+      t->batch_absent.add(query_in_batches(f, absent.digests, absent.bytes));
+      t->batch_present.add(query_in_batches(f, present.digests, present.bytes));
     }
   Json v;
   const auto put = [&](const char* name, const Samples& ours, const Samples& other) {
@@ -130,10 +150,12 @@ Json measure_times(const Measurement& m) {
   v["bits_per_key"] = bits_per_key(*mine.filter);
   v["bytes"] = size_bytes(*mine.filter);
   v["fpr"] = m.stranger_rate(*mine.filter);
-  v["known_fpr"] = m.set.negatives.empty() ? Json()
-                                           : Json(static_cast<double>(count_maybe(*mine.filter, m.set.negatives)) /
-                                                  static_cast<double>(m.set.negatives.size()));
-  if (m.wants("random_read_ns")) v["random_read_ns"] = random_read_ns(size_bytes(*mine.filter), absent);
+  v["known_fpr"] =
+      m.set.negatives.empty()
+          ? Json()
+          : Json(static_cast<double>(count_maybe(*mine.filter, m.set.negatives, m.bytes(m.set.negative_bytes))) /
+                 static_cast<double>(m.set.negatives.size()));
+  if (m.wants("random_read_ns")) v["random_read_ns"] = random_read_ns(size_bytes(*mine.filter), absent.digests);
   v["peak_build_bytes"] = mine.peak;
   v["held_bytes"] = m.held_bytes(mine.peak);
   return {{"values", std::move(v)}};

@@ -47,9 +47,12 @@ JobPlan plan(const Job& job, Size size, std::uint64_t seed) {
   p.size = size;
   p.skew = set(Sets::skew) ? x : s.skew;
   p.present_share = set(Sets::present_share) ? x : 0;
+  p.swapped_share = set(Sets::swapped_share) ? x : 0;
   p.threads = set(Sets::threads) ? static_cast<unsigned>(x) : 1;
   p.wish.data = s.data;
   p.wish.siphash = job.series->siphash;
+  for (const Series& other : job.panel->series)  // a panel shares one set
+    if (const FilterType* type = find_filter(other.filter)) p.wish.texts |= type->claims.reads_bytes;
   const double all = set(Sets::keys) ? x : s.keys * scale, keys = tiny ? std::min(all, kTinyKeys) : all;
   const double negatives = (set(Sets::negatives_per_key) ? x : s.negatives / s.keys) * keys;
   p.wish.keys = static_cast<std::uint64_t>(keys);
@@ -108,6 +111,8 @@ nlohmann::ordered_json measure(const Job& job, const JobPlan& plan, Sources& sou
       return measure_disk(m);
     case Kind::life:
       return measure_life(m);
+    case Kind::strangers:
+      return measure_strangers(m);
   }
   return {};
 }

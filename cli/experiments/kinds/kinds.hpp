@@ -7,6 +7,7 @@
 //   shift   the traffic moves away from the negatives that a filter was given
 //   disk    negatives are queried as often as they cost, and every "maybe" reads a block from a file
 //   life    as disk, from the build on, and errors are reported to filters that adapt
+//   strangers   a fifth of the negatives is held back; how much of these, and of strangers of other kinds, is accepted
 //
 // A false negative anywhere fails the run.
 #pragma once
@@ -36,6 +37,7 @@ struct JobPlan {
   SourceWish wish = {};
   double skew = 0;
   double present_share = 0;
+  double swapped_share = 0;
   unsigned threads = 1;
   std::uint64_t seed = 1;
   Size size = Size::quick;
