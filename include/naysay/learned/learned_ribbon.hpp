@@ -221,7 +221,7 @@ class LearnedRibbon::Builder {
     double bits = kSizes.bits_per_key(ribbon::RibbonSizes::planes_for(base_fpr()));
     for (int i = 0; i < 3; ++i)
       bits += kSizes.slots_per_key() * std::log2(taught(bits, negatives, kWidth).stranger_fpr / base_fpr());
-    return bits;
+    return std::ceil(bits * 64) / 64;  // in 64ths, so that no machine's logarithm is in the bytes
   }
   static bool base_refuses(const learned::Division& d, std::size_t region) noexcept {
     return region + 1 == d.regions.size() || d.regions[region].halvings < kThin;
@@ -280,10 +280,11 @@ class LearnedRibbon::Builder {
       return out;
     };
 
-    const bool all = base_refuses_all;
-    if (all) plan_.base_bits = base_bits(static_cast<double>(w_.negatives.size()));
+    std::vector<bool> by_base(last + 1);  // the negatives of these regions are the base's
+    for (std::size_t r = 0; r <= last; ++r) by_base[r] = base_refuses_all || base_refuses(division, r);
+    if (base_refuses_all) plan_.base_bits = base_bits(static_cast<double>(w_.negatives.size()));
     {
-      const Some known = some([&](std::size_t i) { return all || base_refuses(division, where[i]); });
+      const Some known = some([&](std::size_t i) { return by_base[where[i]]; });
       auto base = TaughtRibbon::build(known.workload(w_, w_.keys), {.bits_per_key = plan_.base_bits, .width = kWidth},
                                       part_options());
       if (!base) return std::move(base).error();
@@ -306,10 +307,9 @@ class LearnedRibbon::Builder {
       std::vector<Digest> keys;
       for (std::size_t i = 0; i < w_.keys.size(); ++i)
         if (f.region_of(lesson_.key_scores[i]) == r) keys.push_back(w_.keys[i]);
-      const Some known = some([&](std::size_t i) {
-        return !all && where[i] == r && !base_refuses(division, r) && f.base_.may_contain(w_.negatives[i]);
-      });
-      // The share of what is left, in 64ths of a bit, so that no machine's logarithm is in the bytes.
+      const Some known =
+          some([&](std::size_t i) { return where[i] == r && !by_base[r] && f.base_.may_contain(w_.negatives[i]); });
+      // The share of what is left, in 64ths of a bit.
       const double share = left * cost(r) / later / static_cast<double>(std::max<std::size_t>(keys.size(), 1));
       auto extra = TaughtRibbon::build(known.workload(w_, keys),
                                        {.bits_per_key = std::floor(share * 64) / 64, .width = kWidth}, part_options());
