@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holder<F>: any filter as an erased::Model, and entry<F>(): its row of the registry.
+// Holder<F>: any filter as an erased::HeldFilter, and entry<F>(): its row of the registry.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 namespace naysay::erased {
 
 template <Filter F>
-class Holder final : public Model {
+class Holder final : public HeldFilter {
  public:
   using Params = typename F::Params;
 
@@ -62,7 +62,7 @@ class Holder final : public Model {
   std::vector<Param> params() const override { return params_to_text(params_); }
   void write_params(FieldWriter& to) const override { Params::fields(params_, to); }
   void write_fields(FieldWriter& to) const override { F::fields(filter_, to); }
-  std::unique_ptr<Model> clone() const override {
+  std::unique_ptr<HeldFilter> clone() const override {
     F copy = filter_;
     own(copy);
     return std::make_unique<Holder>(std::move(copy), params_);
@@ -105,13 +105,13 @@ constexpr FilterType entry(std::string_view name, std::uint32_t id) {
     NAYSAY_TRY(Keyed<F> keyed, Keyed<F>::build(who, w, params, o, kind));
     return AnyFilter(std::move(keyed));
   };
-  t.read = [](FieldReader& from, bool with_params) -> Result<std::unique_ptr<Model>> {
+  t.read = [](FieldReader& from, bool with_params) -> Result<std::unique_ptr<HeldFilter>> {
     Params params;
     F filter;
     NAYSAY_CHECK(file_detail::read<F>(from, with_params, params, filter));
-    return std::unique_ptr<Model>(std::make_unique<Holder<F>>(std::move(filter), std::move(params)));
+    return std::unique_ptr<HeldFilter>(std::make_unique<Holder<F>>(std::move(filter), std::move(params)));
   };
-  t.adopt = [](void* p) -> std::unique_ptr<Model> {
+  t.adopt = [](void* p) -> std::unique_ptr<HeldFilter> {
     auto& keyed = *static_cast<Keyed<F>*>(p);
     return std::make_unique<Holder<F>>(std::move(keyed).take_filter(), std::move(keyed).take_params());
   };

@@ -31,8 +31,8 @@ class AnyFilter;
 namespace erased {
 
 // What AnyFilter calls. One class template, src/holder.hpp, implements it for every filter.
-struct Model {
-  virtual ~Model() = default;
+struct HeldFilter {
+  virtual ~HeldFilter() = default;
   virtual bool may_contain(Digest d) const noexcept = 0;
   virtual bool may_contain(Digest d, std::string_view bytes) const noexcept = 0;
   virtual void may_contain(std::span<const Digest> d, std::uint8_t* out) const noexcept = 0;
@@ -50,7 +50,7 @@ struct Model {
   virtual std::vector<Param> params() const = 0;
   virtual void write_params(FieldWriter& to) const = 0;
   virtual void write_fields(FieldWriter& to) const = 0;
-  virtual std::unique_ptr<Model> clone() const = 0;  // with memory of its own
+  virtual std::unique_ptr<HeldFilter> clone() const = 0;  // with memory of its own
   virtual const void* filter() const noexcept = 0;
 };
 
@@ -68,8 +68,8 @@ struct FilterType {
   std::vector<Param> (*params_for)(double fpr);                              // null unless tunable
   Result<AnyFilter> (*build)(const Workload&, std::span<const Param>, const BuildOptions&, KeyKind);
   // Reads what write_params (if with_params) and write_fields wrote, and validates it.
-  Result<std::unique_ptr<erased::Model>> (*read)(FieldReader& from, bool with_params);
-  std::unique_ptr<erased::Model> (*adopt)(void* keyed);  // a Keyed<F> of this type, moved from
+  Result<std::unique_ptr<erased::HeldFilter>> (*read)(FieldReader& from, bool with_params);
+  std::unique_ptr<erased::HeldFilter> (*adopt)(void* keyed);  // a Keyed<F> of this type, moved from
   ExpectedRates (*predict)(const Outlook&);              // null unless a PredictingFilter
   // Both null unless a KeyFileFilter. The first writes the file of the keys that f was built from; the second makes f
   // refuse these negatives, as far as it can, and records it in the file. An error leaves f as it was.
@@ -185,7 +185,7 @@ class NAYSAY_EXPORT AnyFilter : public KeyFront<AnyFilter> {
   Result<Ok> own();
 
   const FilterType* type_ = nullptr;
-  std::unique_ptr<erased::Model> model_;
+  std::unique_ptr<erased::HeldFilter> model_;
   FilterFacts facts_;
 };
 

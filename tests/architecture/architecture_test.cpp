@@ -25,17 +25,22 @@ namespace fs = std::filesystem;
 
 // A family uses core and itself. These use parts of other families too.
 const std::map<std::string, std::set<std::string>> kUses = {
-    {"guarded", {"cuckoo/cuckoo.hpp", "bloom/counting_bloom.hpp", "seesaw/seesaw.hpp"}},  // its bases
+    {"guarded",  // its bases
+     {"cuckoo/cuckoo.hpp", "cuckoo/growing_cuckoo.hpp", "bloom/counting_bloom.hpp", "seesaw/seesaw.hpp"}},
     {"habf", {"bloom/bloom_rates.hpp"}},
     {"learned",  // what a model stands in front of
      {"bloom/bloom.hpp", "bloom/bloom_rates.hpp", "ribbon/ribbon_sizes.hpp", "ribbon/taught_plan.hpp",
       "ribbon/taught_ribbon.hpp"}},
+    {"live",  // what it shares, saves and counts
+     {"any_filter.hpp", "cuckoo/growing_cuckoo.hpp", "cuckoo/detail/split_table.hpp"}},
     {"seesaw", {"bloom/bloom_rates.hpp"}},
 };
 
 // A family's detail folder is for that family and the tests. These files outside of it use a part of one too.
 const std::map<std::string, std::set<std::string>> kUsesDetail = {
     {"cuda/kernels.hpp", {"variable_hash/detail/function_family.hpp"}},  // the same functions, on the device
+    {"include/naysay/live/detail/shared_access.hpp", {"cuckoo/detail/split_table.hpp"}},  // the same table, with atomics
+    {"src/store.cpp", {"live/detail/field_plan.hpp"}},  // its compiled half
 };
 
 constexpr std::size_t kMostLines = 450;

@@ -81,7 +81,7 @@ TEST(Compare, ShowsTheReasonInsteadOfNumbers) {
   EXPECT_EQ(to_json(failed).dump(),
             R"({"filter":"sharp","problem":"sharp: 3 bits per key are too few; give at least 4"})");
   EXPECT_EQ(to_json(rows[0])["wfpr"], nullptr);
-  EXPECT_NE(csv_text(rows).find("\nsharp,,,,,,,,,,\n"), std::string::npos) << csv_text(rows);
+  EXPECT_NE(csv_text(rows).find("\nsharp,,,,,,,,,,,\n"), std::string::npos) << csv_text(rows);
 }
 
 TEST(Choose, TakesOnlyFiltersThatCanDoWhatIsWished) {

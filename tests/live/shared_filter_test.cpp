@@ -144,9 +144,9 @@ constexpr std::uint64_t kOperations = 60'000;
 constexpr std::uint64_t kOperations = 600'000;
 #endif
 
-TEST(SharedFilter, IsLinearizableForEachKeyNextToOneWriter) { run(kOperations, 1, 3, 24, 64); }
-TEST(SharedFilter, IsLinearizableForEachKeyNextToTwoWriters) { run(kOperations, 2, 2, 24, 64); }
-TEST(SharedFilter, IsLinearizableForEachKeyWhileErasOpen) { run(kOperations, 2, 2, 22, 2); }
+TEST(SharedFilterOnThreads, IsLinearizableForEachKeyNextToOneWriter) { run(kOperations, 1, 3, 24, 64); }
+TEST(SharedFilterOnThreads, IsLinearizableForEachKeyNextToTwoWriters) { run(kOperations, 2, 2, 24, 64); }
+TEST(SharedFilterOnThreads, IsLinearizableForEachKeyWhileErasOpen) { run(kOperations, 2, 2, 22, 2); }
 TEST(SharedFilterSlow, LosesNothingIn1e9OperationsOfFourThreads) { run(1'000'000'000, 2, 2, 24, 64); }
 
 }  // namespace

@@ -318,7 +318,7 @@ TEST(Store, SurvivesTheFailureOfEverySingleCallOfACheckpoint) {
   }
 }
 
-TEST(Store, CheckpointsNextToReadersAndWriters) {
+TEST(StoreOnThreads, CheckpointsNextToReadersAndWriters) {
   Folder folder;
   std::uint64_t n = 0;
   {

@@ -21,7 +21,7 @@ struct Pair {
 };
 std::atomic<int> Pair::alive{0};
 
-TEST(Swapped, ReadersSeeOneWholeValueThatOnlyGrowsNewer) {
+TEST(SwappedOnThreads, ReadersSeeOneWholeValueThatOnlyGrowsNewer) {
   {
     Swapped<Pair> live(Pair(0));
     std::atomic<bool> stop{false};

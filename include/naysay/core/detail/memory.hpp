@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// no_memory_is_an_error: runs a body that returns a Result, and turns a failed allocation in it into an Error.
+// Out of memory. no_memory_is_an_error: runs a body that returns a Result, and turns a failed allocation in it into an
+// Error. grow_to: the same for a vector, where only a bool can be returned.
 //
 // Without exceptions a failed allocation ends the program in the standard library, and nothing can be done here.
 #pragma once
 
+#include <cstddef>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -41,6 +43,21 @@ auto no_memory_is_an_error(std::string_view who, Body&& body) -> std::invoke_res
   (void)who;
   return body();
 #endif
+}
+
+// Makes a vector at least this long. False, and nothing changed, if there is no memory for it.
+template <class Vector>
+bool grow_to(Vector& vector, std::size_t size) noexcept {
+#if defined(__cpp_exceptions)
+  try {
+#endif
+    if (vector.size() < size) vector.resize(size);
+#if defined(__cpp_exceptions)
+  } catch (...) {
+    return false;
+  }
+#endif
+  return true;
 }
 
 }  // namespace naysay

@@ -41,21 +41,21 @@ inline std::uint64_t shard_of(Digest d, std::uint64_t shards) noexcept { return 
 
 // Where a key goes, and what its shard sees of it.
 template <class Word = std::uint64_t>
-struct Split {
+struct ShardSplit {
   std::uint64_t shard;
   Word word;
 };
 struct SplitByHi {
-  Split<> operator()(Digest d, std::uint64_t shards) const noexcept { return {shard_of(d, shards), d.lo}; }
+  ShardSplit<> operator()(Digest d, std::uint64_t shards) const noexcept { return {shard_of(d, shards), d.lo}; }
 };
 struct SplitByLo {
-  Split<> operator()(Digest d, std::uint64_t shards) const noexcept {
+  ShardSplit<> operator()(Digest d, std::uint64_t shards) const noexcept {
     const Uint128 product = static_cast<Uint128>(d.lo) * shards;
     return {static_cast<std::uint64_t>(product >> 64), static_cast<std::uint64_t>(product)};
   }
 };
 struct SplitBoth {
-  Split<Digest> operator()(Digest d, std::uint64_t shards) const noexcept {
+  ShardSplit<Digest> operator()(Digest d, std::uint64_t shards) const noexcept {
     const Uint128 product = static_cast<Uint128>(d.hi) * shards;
     return {static_cast<std::uint64_t>(product >> 64), {d.lo, static_cast<std::uint64_t>(product)}};
   }

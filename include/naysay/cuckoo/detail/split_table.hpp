@@ -30,7 +30,7 @@
 // Equal entries are *copies*: of one key, or of keys that agree in all W bits. Seven are counted. Eight fill both
 // buckets and mean "eight or more": further inserts succeed and change nothing, and erase changes nothing either.
 //
-// Access says how words are read and written, and is told of what could mislead a reader: Alone (below) for a table
+// Access says how words are read and written, and is told of what could mislead a reader: Alone (split_layout.hpp) for a table
 // that one thread uses, live/detail/shared_access.hpp for one that is read next to a writer.
 //
 // Source     W. Litwin: Linear Hashing, VLDB 1980; B. Fan et al.: Cuckoo Filter, CoNEXT 2014.
@@ -49,117 +49,9 @@
 #include "naysay/core/bits.hpp"
 #include "naysay/core/hash.hpp"
 #include "naysay/core/result.hpp"
+#include "naysay/cuckoo/detail/split_layout.hpp"
 
 namespace naysay::cuckoo::detail {
-
-inline constexpr unsigned kSlots = 4;
-inline constexpr unsigned kMaxPlaceBits = 32, kMinTagBits = 4, kMaxTagBits = 25;
-inline constexpr unsigned kNarrow = 16;    // up to this width a bucket fits a word; beyond, half a bucket does
-inline constexpr unsigned kMaxWidth = 29;  // 2 * 29 bits and up to 6 in front of them are a word
-inline constexpr std::uint64_t kStrip = 16;  // buckets that are repacked together: a whole number of words
-
-inline constexpr unsigned kMinBlockBits = 4;  // a strip
-
-// What a table sees of a key: the tag is 1 to 2^G - 1, so that a slot of zeros is empty; place and hop have all 32 bits,
-// and a table takes as many of them, from the lowest on, as it has place bits. So the places of two tables are nested.
-struct Address {
-  std::uint32_t tag, place, hop;
-};
-
-inline std::uint32_t hop_of(std::uint32_t tag, std::uint64_t seed) noexcept {
-  return static_cast<std::uint32_t>(remix64(tag + seed)) | 1;
-}
-// The lowest six bits of lo are the last to be used: a guard on top tells by them what the table takes for the same.
-inline Address address_of(Digest d, unsigned tag_bits, std::uint64_t seed) noexcept {
-  const std::uint64_t high = d.lo >> 32;
-  const auto tag = static_cast<std::uint32_t>(1 + ((high * ((std::uint64_t{1} << tag_bits) - 1)) >> 32));
-  return {tag, std::rotr(static_cast<std::uint32_t>(d.lo), 6), hop_of(tag, seed)};
-}
-
-// The words of a block. Those from `used` on were never written.
-struct Block {
-  Array<std::uint64_t> words;
-  std::uint64_t used = 0;
-
-  template <class Self, class V>
-  static void fields(Self& self, V& visit) {
-    if constexpr (std::is_const_v<Self>) {
-      const auto written = Array<std::uint64_t>::borrow(self.words.data(), self.used);
-      visit("words", written);
-    } else {
-      visit("words", self.words);
-      self.used = self.words.size();
-    }
-  }
-};
-
-// Buckets with slots of one width.
-struct Layer {
-  std::vector<Block> blocks;
-  PackedFields four{}, two{};  // slots of a bucket, if it fits a word, and of half a bucket
-  std::uint64_t slot_mask = 0, at_mask = 0;
-  std::uint32_t width = 0, block_bits = 0;
-  std::uint32_t known = 0;  // bits of a side that a bucket's index gives: known + width = W
-
-  void start(unsigned total_bits, unsigned index_bits, unsigned bits_of_blocks) {
-    blocks.clear();
-    known = index_bits;
-    width = total_bits - known;
-    block_bits = bits_of_blocks;
-    derive();
-    blocks.reserve((std::uint64_t{1} << known >> block_bits) + 1);
-  }
-  // What is not in a file.
-  void derive() noexcept {
-    if (width >= 1 && width <= kNarrow) four = PackedFields(width, 4);
-    if (width >= 1 && width <= kMaxWidth) two = PackedFields(width, 2);
-    slot_mask = low_mask(width & 63);
-    at_mask = low_mask(block_bits & 63);
-  }
-  std::uint64_t block_of(std::uint64_t bucket) const noexcept { return bucket >> block_bits; }
-  std::uint64_t at(std::uint64_t bucket) const noexcept { return bucket & at_mask; }
-  const std::uint64_t* words(std::uint64_t bucket) const noexcept { return blocks[block_of(bucket)].words.data(); }
-
-  template <class Self, class V>
-  static void fields(Self& self, V& visit) {
-    visit("width", self.width);
-    visit("block_bits", self.block_bits);
-    visit("blocks", self.blocks);
-    visit("known", self.known);
-    if constexpr (!std::is_const_v<Self>) self.derive();
-  }
-};
-
-// What a reader next to a writer sees of a block: its words, or null if they are of another width by now, and the
-// bucket's number in it.
-struct BlockView {
-  const std::uint64_t* words;
-  std::uint64_t at;
-};
-
-// One thread uses the table.
-class Alone {
- public:
-  static constexpr bool kShared = false;
-  static std::uint64_t load(const std::uint64_t& word) noexcept { return word; }
-  static void store(std::uint64_t& word, std::uint64_t value) noexcept { word = value; }
-  // At most 58 bits, from bit `at` on, in the low bits, and anything above them. Or 64, if `at` is a multiple of 8.
-  static std::uint64_t window(const std::uint64_t* words, std::uint64_t at) noexcept {
-    return load_u64(reinterpret_cast<const unsigned char*>(words) + (at >> 3)) >> (at & 7);
-  }
-  // Words for a block; empty if there is no memory.
-  Array<std::uint64_t> make(std::uint64_t words) noexcept { return Array<std::uint64_t>::try_make_raw(words); }
-  void retire(Array<std::uint64_t>) noexcept {}  // nobody reads it any more
-  void changing(const Array<std::uint64_t>&) noexcept {}  // these words are written to or retired next
-  void publish(const Layer&, std::uint64_t) noexcept {}  // the words of this block are others now
-  void moved(std::uint64_t, std::uint64_t) noexcept {}  // the entry stands at both sides; next, it leaves the first
-  static constexpr bool kWholeBlocks = false;           // the last block is as long as it must be
-  bool begin(unsigned, unsigned) noexcept { return true; }
-  // Of a layer's blocks: a 32nd of the layer, or, if it is large, enough for huge pages.
-  static unsigned block_bits(unsigned known) noexcept {
-    return known < 22 ? std::max(known, 9u) - 5 : std::clamp(known, 23u, 25u) - 4;
-  }
-};
 
 template <class Access = Alone>
 class SplitTable {
@@ -269,27 +161,7 @@ class SplitTable {
   // ---- growth ------------------------------------------------------------------------------------------------------
 
   // One bucket more. Requires !used_up(). False if there is no memory; then nothing has changed.
-  bool split() noexcept {
-    const std::uint64_t to = buckets_, half = std::has_single_bit(to) ? to : half_, from = to - half;
-    while (half != half_ && done_ != half_)
-      if (!repack(std::min(kStrip, half_))) return false;
-    if (half != half_) new_round(half);
-    if (!make_bucket(layers_[kNarrowed], to)) return false;
-    // Entries stand at both places until the new number of buckets is known to readers.
-    unsigned moving = 0;
-    for (unsigned slot = 0, at = 0; slot < kSlots; ++slot) {
-      const std::uint32_t v = get(from, slot);
-      if ((v & 1) == 0) continue;  // bit `level` of its side is the lowest that a wide slot holds; empty is 0
-      put_in(layers_[kNarrowed], to, at++, v >> 1);
-      moving |= 1u << slot;
-    }
-    Access::store(buckets_, to + 1);
-    for (unsigned slot = 0; slot < kSlots; ++slot)
-      if ((moving >> slot) & 1) put(from, static_cast<int>(slot), 0);
-    const std::uint64_t strip = std::min(kStrip, half_);
-    for (int i = 0; i < 2 && to + 1 - half_ - done_ >= strip; ++i) repack(strip);
-    return true;
-  }
+  bool split() noexcept;
 
   // The same entries in the same buckets, in words of this table's own. Requires other.buckets() >= 2.
   template <class OtherAccess>
@@ -327,40 +199,7 @@ class SplitTable {
     visit("wide", self.layers_[kWide]);
   }
 
-  Result<Ok> validate() const {
-    const auto wrong = [](const std::string& what) { return Error{Errc::corrupt, "growing-cuckoo: " + what}; };
-    if (tag_bits_ < kMinTagBits || tag_bits_ > kMaxTagBits || place_bits_ < 1 || place_bits_ > kMaxPlaceBits)
-      return wrong("a table has " + std::to_string(tag_bits_) + " tag bits and " + std::to_string(place_bits_) +
-                   " place bits; it must have 4 to 25 and 1 to 32");
-    if (buckets_ < 2 || buckets_ > most_buckets())
-      return wrong("a table has " + std::to_string(buckets_) + " buckets; it must have 2 to " +
-                   std::to_string(most_buckets()));
-    const std::uint64_t half = std::bit_floor(buckets_ - 1);
-    const auto level = static_cast<unsigned>(std::countr_zero(half));
-    if (half_ != half || done_ > done_for(buckets_, half) || (done_ % kStrip != 0 && done_ != half) ||
-        layers_[kWide].known != level || layers_[kWide].width != total_bits() - level ||
-        layers_[kNarrowed].known != level + 1 || layers_[kNarrowed].width + 1 != layers_[kWide].width ||
-        layers_[kWide].width > kMaxWidth)
-      return wrong("a table has slots of " + std::to_string(layers_[kWide].width) + " and " +
-                   std::to_string(layers_[kNarrowed].width) + " bits; that does not fit its " +
-                   std::to_string(buckets_) + " buckets");
-    for (const Layer& layer : layers_)
-      if (layer.block_bits < kMinBlockBits || layer.block_bits > kMaxPlaceBits)
-        return wrong("a table has blocks of 2^" + std::to_string(layer.block_bits) + " buckets; it must be 2^4 to 2^32");
-    std::string short_run;
-    for_each_run(buckets_, half_, done_, layers_[kWide].block_bits, layers_[kNarrowed].block_bits, [&](std::uint64_t first, std::uint64_t last, bool wide) {
-      const Layer& layer = layers_[wide];
-      const std::uint64_t needed = words_for(last - first, layer.width), k = layer.block_of(first);
-      const std::uint64_t used = k < layer.blocks.size() ? layer.blocks[k].used : 0;
-      if (used < needed)
-        short_run = "the block of bucket " + std::to_string(first) + " has " + std::to_string(used) + " words of " +
-                    std::to_string(layer.width) + "-bit slots; it needs " + std::to_string(needed);
-    });
-    if (!short_run.empty()) return wrong(short_run);
-    if (const std::uint64_t used = count_used(); used != count_)
-      return wrong("a table counts " + std::to_string(count_) + " keys; it has " + std::to_string(used));
-    return Ok{};
-  }
+  Result<Ok> validate() const;
 
  private:
   static constexpr unsigned kMaxNodes = 1024;  // of a search for room
@@ -412,57 +251,14 @@ class SplitTable {
   }
   // Makes the block that begins with bucket `first` hold all buckets before `last`. If it has no room for them, it gets
   // room for so many buckets.
-  bool add_words(Layer& layer, std::uint64_t first, std::uint64_t last, std::uint64_t room) noexcept {
-    const std::uint64_t k = layer.block_of(first), needed = words_for(last - first, layer.width);
-    while (k >= layer.blocks.size()) layer.blocks.emplace_back();
-    Block& block = layer.blocks[k];
-    if (needed > block.words.size()) {
-      const std::uint64_t whole = layer.at_mask + 1;
-      Array<std::uint64_t> words = access_.make(words_for(Access::kWholeBlocks ? whole : room, layer.width));
-      if (words.empty()) return false;
-      for (std::uint64_t i = 0; i < block.used; ++i) Access::store(words.at_mut(i), block.words[i]);
-      if (!block.words.empty()) access_.changing(block.words);
-      std::swap(block.words, words);
-      access_.publish(layer, k);
-      if (!words.empty()) access_.retire(std::move(words));
-    }
-    for (; block.used < needed; ++block.used) Access::store(block.words.at_mut(block.used), 0);
-    return true;
-  }
+  bool add_words(Layer& layer, std::uint64_t first, std::uint64_t last, std::uint64_t room) noexcept;
   // The first bucket of its block makes room for all of them.
   bool make_bucket(Layer& layer, std::uint64_t bucket) noexcept {
     const std::uint64_t first = bucket - layer.at(bucket);
     return add_words(layer, first, bucket / kStrip * kStrip + kStrip, layer.at_mask + 1);
   }
   // The next buckets lose a bit of each slot. False if there is no memory; a round does not end before it was done.
-  bool repack(std::uint64_t buckets) noexcept {
-    Layer &wide = layers_[kWide], &narrow = layers_[kNarrowed];
-    if (!make_bucket(narrow, done_ + buckets - 1)) return false;
-    const std::uint64_t* in = wide.words(done_);
-    std::uint64_t* out = narrow.blocks[narrow.block_of(done_)].words.mutable_data() +
-                         narrow.at(done_) * kSlots * narrow.width / 64;
-    std::uint64_t word = 0, filled = 0;
-    const std::uint64_t first = wide.at(done_) * kSlots;
-    for (std::uint64_t slot = first; slot < first + buckets * kSlots; ++slot) {
-      const std::uint64_t v = load_slot(in, slot * wide.width, wide.width) >> 1;
-      word |= v << filled;
-      filled += narrow.width;
-      if (filled < 64) continue;
-      Access::store(*out++, word);
-      filled -= 64;
-      word = filled == 0 ? 0 : v >> (narrow.width - filled);
-    }
-    if (filled != 0) Access::store(*out, word);
-    const std::uint64_t k = wide.block_of(done_);
-    set_done(done_ + buckets);
-    if (done_ == half_ || wide.block_of(done_) != k) {
-      access_.changing(wide.blocks[k].words);
-      Array<std::uint64_t> old = std::exchange(wide.blocks[k], Block{}).words;
-      access_.publish(wide, k);
-      access_.retire(std::move(old));
-    }
-    return true;
-  }
+  bool repack(std::uint64_t buckets) noexcept;
   std::uint64_t count_used() const noexcept {
     std::uint64_t used = 0;
     for (std::uint64_t bucket = 0; bucket < buckets_; ++bucket)
@@ -623,53 +419,10 @@ class SplitTable {
   // Both buckets are full: finds the shortest chain of moves that ends in an empty slot, then moves along it from its
   // end. No bucket is on a shortest chain twice, so that no move disturbs an earlier one. False, and nothing moved, if
   // the first kMaxNodes buckets reached are full.
-  bool make_room(std::uint64_t first, std::uint64_t second) noexcept {
-    struct Node {
-      std::uint32_t bucket;
-      std::uint16_t parent;
-      std::uint16_t slot;  // in the parent bucket, of the entry that could move here
-    };
-    Node nodes[kMaxNodes];
-    nodes[0] = {static_cast<std::uint32_t>(bucket_of(first)), 0, 0};
-    nodes[1] = {static_cast<std::uint32_t>(bucket_of(second)), 1, 0};
-    unsigned reached = 2;
-    const bool small = buckets_ <= kMaxNodes;
-    std::uint64_t seen[kMaxNodes / 64] = {};
-    if (small) {
-      set_bit(seen, nodes[0].bucket);
-      set_bit(seen, nodes[1].bucket);
-    }
-    for (unsigned i = 0; i < reached; ++i)
-      for (unsigned slot = 0; slot < kSlots; ++slot) {
-        const std::uint64_t from = side_of(nodes[i].bucket, get(nodes[i].bucket, slot));
-        const std::uint64_t to = bucket_of(other(from, hop_at(from)));
-        const int gap = find(to, 0);
-        if (gap >= 0) {
-          move_along(nodes, i, slot, to, static_cast<unsigned>(gap), first, second);
-          return true;
-        }
-        if (reached == kMaxNodes || (small ? test_bit(seen, to) : to == nodes[nodes[i].parent].bucket)) continue;
-        nodes[reached++] = {static_cast<std::uint32_t>(to), static_cast<std::uint16_t>(i),
-                            static_cast<std::uint16_t>(slot)};
-        if (small) set_bit(seen, to);
-      }
-    return false;
-  }
+  bool make_room(std::uint64_t first, std::uint64_t second) noexcept;
   template <class Node>
   void move_along(const Node* nodes, unsigned i, unsigned slot, std::uint64_t to, unsigned gap, std::uint64_t first,
-                  std::uint64_t second) noexcept {
-    for (;; i = nodes[i].parent) {
-      const std::uint64_t from = side_of(nodes[i].bucket, get(nodes[i].bucket, slot));
-      const std::uint64_t there = other(from, hop_at(from));
-      put(to, static_cast<int>(gap), stored(to, there));
-      access_.moved(from, there);
-      to = nodes[i].bucket;
-      gap = slot;
-      if (nodes[i].parent == i) break;
-      slot = nodes[i].slot;
-    }
-    put(to, static_cast<int>(gap), stored(to, i == 0 ? first : second));
-  }
+                  std::uint64_t second) noexcept;
 
   Layer layers_[2];            // kNarrowed, kWide
   std::uint64_t buckets_ = 0;  // B
@@ -683,3 +436,5 @@ class SplitTable {
 };
 
 }  // namespace naysay::cuckoo::detail
+
+#include "naysay/cuckoo/detail/split_table_members.hpp"  // its longer members

@@ -190,7 +190,7 @@ class PeeledCells {
   };
   template <class Geometry>
   Probe<Geometry> probe(Digest d, const Geometry& geometry) const noexcept {
-    const Split to = SplitByLo{}(d, shards_.size());
+    const ShardSplit to = SplitByLo{}(d, shards_.size());
     const Shard& shard = shards_[to.shard];
     const std::uint64_t h = hash(to.word, shard.seed);
     Probe<Geometry> p;
