@@ -63,7 +63,7 @@ TEST(Shards, AKeySplitByLoOnTwoThreadsKeepsEverythingThatTellsItFromOthersOfItsS
     EXPECT_EQ(seen.size(), keys.size());
     EXPECT_EQ(sizes, shard_counts(keys, shards, SplitByLo{}));
     for (const Digest& d : keys) {
-      const Split to = SplitByLo{}(d, shards);
+      const ShardSplit to = SplitByLo{}(d, shards);
       ASSERT_TRUE(seen.count({to.shard, to.word}));
     }
   }
