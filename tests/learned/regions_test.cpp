@@ -31,7 +31,7 @@ Division by_trying_all(std::span<const Bin> bins, const Price& price, std::size_
     regions[0].negatives = 1;
     for (std::size_t b = 0; b <= n; ++b) {
       if (b > 0 && (cuts >> (b - 1)) & 1)
-        regions.push_back({.first = b < n ? bins[b].first : 0, .keys = 0, .negatives = 1});
+        regions.push_back({.first = b < n ? bins[b].first : 0, .keys = 0, .negatives = b < n ? 1.0 : 0.0});
       if (b == n) break;
       regions.back().keys += bins[b].keys;
       regions.back().negatives += bins[b].negatives;
