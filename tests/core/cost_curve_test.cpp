@@ -87,6 +87,31 @@ TEST(CostCurve, KnowsWhatTheCheaperOnesCost) {
   EXPECT_EQ(counted({0, 0}).tail(0), 0);
 }
 
+TEST(CostCounts, HoldsOnlyTheBinsItNeedsInWhateverOrderCostsCome) {
+  CostCounts none, alike;
+  EXPECT_TRUE(none.classes().empty());
+  for (int i = 0; i < 1000; ++i) alike.add(1);
+  EXPECT_EQ(alike.classes().size(), 1u);
+  const float costs[] = {1, 1e30f, 1e-30f, 0, 3, 2.9f, 1e38f, 5e-45f, 7, 1e-3f};
+  std::vector<float> order(std::begin(costs), std::end(costs));
+  std::sort(order.begin(), order.end());
+  do {
+    CostCounts counts;
+    for (const float cost : order) counts.add(cost);
+    ASSERT_LE(counts.classes().size(), std::size_t{1} << 16);
+    std::uint64_t count = 0;
+    double last = -1;
+    for (const auto& c : counts.classes()) {
+      count += c.count;
+      if (c.count == 0) continue;
+      ASSERT_GT(c.cost / static_cast<double>(c.count), last);  // the cheapest first
+      last = c.cost / static_cast<double>(c.count);
+    }
+    ASSERT_EQ(count, std::size(costs));
+    std::rotate(order.begin(), order.begin() + 3, order.end());
+  } while (!std::is_sorted(order.begin(), order.end()));
+}
+
 TEST(CostCurve, OfCountedCostsCutsOffTheCostliest) {
   const auto digests = sample::numbers(0, 50'000);
   const auto costs = shuffled_zipf_costs(0.7, digests.size());

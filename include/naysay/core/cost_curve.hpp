@@ -37,7 +37,7 @@
 
 namespace naysay {
 
-// Counts costs one at a time: how many fall into each bin, and what they cost together. Always one megabyte.
+// Counts costs one at a time: how many fall into each bin, and what they cost together. One megabyte at most.
 class CostCounts {
  public:
   struct Class {
@@ -47,16 +47,34 @@ class CostCounts {
 
   static constexpr unsigned kShift = 15;  // 8 bits of exponent and 8 of mantissa are left
 
-  CostCounts() : classes_(std::size_t{1} << 16) {}
   // Requires cost >= 0 and finite.
-  void add(float cost) noexcept {
-    Class& c = classes_[std::bit_cast<std::uint32_t>(cost + 0.0f) >> kShift];
+  void add(float cost) {
+    const std::uint32_t bin = std::bit_cast<std::uint32_t>(cost + 0.0f) >> kShift;
+    if (bin - first_ >= classes_.size()) make_room(bin);  // wraps for bins below the first
+    Class& c = classes_[bin - first_];
     ++c.count;
     c.cost += cost;
   }
   std::span<const Class> classes() const noexcept { return classes_; }  // the cheapest first
+  std::uint32_t first_bin() const noexcept { return first_; }           // of classes()[0]
 
  private:
+  static constexpr std::uint32_t kBins = 1 << 16;
+
+  // Costs that are alike need few bins. A build from a few keys would spend most of its time on clearing all of them.
+  void make_room(std::uint32_t bin) {
+    const auto held = static_cast<std::uint32_t>(classes_.size());
+    if (held == 0) first_ = bin;
+    if (bin < first_) {
+      const std::uint32_t more = std::min(first_, std::max(first_ - bin, held));
+      classes_.insert(classes_.begin(), more, Class{});
+      first_ -= more;
+    } else {
+      classes_.resize(std::min(kBins - first_, std::max(bin - first_ + 1, 2 * held)));
+    }
+  }
+
+  std::uint32_t first_ = 0;
   std::vector<Class> classes_;
 };
 
@@ -65,9 +83,9 @@ class CostCurve {
   CostCurve() = default;
 
   explicit CostCurve(const CostCounts& counts) : shift_(CostCounts::kShift) {
-    for (std::size_t bin = counts.classes().size(); bin-- > 0;)
-      if (const CostCounts::Class& c = counts.classes()[bin]; c.count != 0)
-        append(static_cast<std::uint32_t>(bin), static_cast<double>(c.count), c.cost);
+    for (std::size_t i = counts.classes().size(); i-- > 0;)
+      if (const CostCounts::Class& c = counts.classes()[i]; c.count != 0)
+        append(counts.first_bin() + static_cast<std::uint32_t>(i), static_cast<double>(c.count), c.cost);
   }
 
   // `count` negatives with these costs. Without costs, each costs 1.
