@@ -41,17 +41,27 @@ inline double split_block(double bits_per_key, unsigned k, unsigned block_bits) 
   if (bits_per_key <= 0) return 1.0;
   const double mean = block_bits / bits_per_key, log_empty = std::log1p(-static_cast<double>(k) / block_bits);
   const int last = static_cast<int>(mean + 12 * std::sqrt(mean) + 30);  // beyond: less than 1e-16 of the blocks
-  double sum = 0;
-  for (int j = 1; j <= last; ++j)
-    sum += std::exp(j * std::log(mean) - mean - std::lgamma(j + 1.0)) * std::pow(-std::expm1(j * log_empty), k);
+  const double log_mean = std::log(mean);
+  double sum = 0, log_factorial = 0;
+  for (int j = 1; j <= last; ++j) {
+    log_factorial += std::log(j);
+    double all = 1, bit = -std::expm1(j * log_empty);
+    for (unsigned left = k; left > 0; left /= 2, bit *= bit)
+      if (left % 2 == 1) all *= bit;  // bit^k
+    sum += std::exp(j * log_mean - mean - log_factorial) * all;
+  }
   return std::min(sum, 1.0);
 }
 
 // The k of 4, 8 and 16 that makes split_block() smallest.
 inline unsigned split_block_best_k(double bits_per_key, unsigned block_bits) noexcept {
   unsigned best = 4;
+  double least = split_block(bits_per_key, best, block_bits);
   for (unsigned k : {8u, 16u})
-    if (split_block(bits_per_key, k, block_bits) < split_block(bits_per_key, best, block_bits)) best = k;
+    if (const double rate = split_block(bits_per_key, k, block_bits); rate < least) {
+      best = k;
+      least = rate;
+    }
   return best;
 }
 
