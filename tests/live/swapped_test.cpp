@@ -25,6 +25,7 @@ TEST(SwappedOnThreads, ReadersSeeOneWholeValueThatOnlyGrowsNewer) {
   {
     Swapped<Pair> live(Pair(0));
     std::atomic<bool> stop{false};
+    std::atomic<int> reading{0};  // readers that have read once
     std::atomic<std::uint64_t> torn{0}, older{0}, reads{0};
     std::vector<std::thread> readers;
     for (int r = 0; r < 3; ++r)
@@ -35,10 +36,11 @@ TEST(SwappedOnThreads, ReadersSeeOneWholeValueThatOnlyGrowsNewer) {
           torn += a != b;
           older += a < last;
           last = a;
-          ++n;
+          if (++n == 1) ++reading;
         }
         reads += n;
       });
+    while (reading < 3) std::this_thread::yield();
     for (std::uint64_t i = 1; i <= 3000; ++i) {
       live.swap(Pair(i));
       ASSERT_EQ(Pair::alive, 1) << "the old value is destroyed before swap returns";
