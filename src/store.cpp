@@ -266,7 +266,7 @@ struct Store::State {
       if (n <= 0) {
         if (n == 0) errno = ENOSPC;
         const Error e = os_error(log_path(folder, number), "append");
-        // Part of it may stand there. It is cut away, or the next record would be damage behind it.
+        // Part of it may stand there. It is cut away, or the next record would be damage after it.
         if (disk.truncate(log, end) != 0) failed = true;
         return e;
       }

@@ -31,7 +31,7 @@ void run(const Options& o) {
   if (!o.adapt.empty()) {
     filter = std::make_unique<AnyFilter>(need(naysay::load(o.adapt)));
     if (!filter->type().adaptive)
-      throw Failure{fmt::format("{}: {} cannot be told of false positives; guarded can", o.adapt, filter->type().name)};
+      throw Failure{fmt::format("{}: {} does not adapt to reported false positives; guarded does", o.adapt, filter->type().name)};
   }
   LineReader reader = need(LineReader::open({o.log, o.nul ? Separator::nul : Separator::newline}));
   HeavyCosts costs(o.keep, o.half_life);
@@ -82,7 +82,7 @@ void add_observe(CommandLine& line, int&) {
       .type_name("FILE");
   c.option("--keep", o->keep, "keys held at a time; what is found is exact if there are no more").shows_default().type_name("N");
   c.option("--top", o->top, "keys written; 0: all that are kept").shows_default().type_name("N");
-  c.option("--half-life", o->half_life, "lines after which a cost counts half; 0: for ever").shows_default().type_name("N");
+  c.option("--half-life", o->half_life, "lines after which a cost counts half; 0: costs do not age").shows_default().type_name("N");
   c.option("--filter", o->filter, "count only keys that this filter accepts").type_name("F.nsy");
   c.option("--adapt", o->adapt, "tell this filter of them, and save it, instead of writing them").type_name("F.nsy");
   c.flag("-0,--null", o->nul, "lines end with NUL bytes");

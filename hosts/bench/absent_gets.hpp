@@ -2,7 +2,7 @@
 // AbsentGets: the workload of the engines' benchmarks: sorted keys in a database, Gets of keys that are not in it.
 //
 //   keys        16 bytes, sorted; values of 100 bytes that do not compress
-//   known       absent keys that the filters are told of, one for five keys
+//   known       absent keys that the filters are given, one for five keys
 //   hot         Gets of known keys, Zipf 1.0: the most wanted one is 8 % of the traffic
 //   strangers   Gets of absent keys that nobody knows
 //

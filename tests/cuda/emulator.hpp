@@ -95,7 +95,7 @@ class Block {
         if (fibers_[t]->done) --left, ++steps_;
       }
       if (steps_ == before) {
-        std::fprintf(stderr, "emulator: the threads of a block wait for each other for ever\n");
+        std::fprintf(stderr, "emulator: the threads of a block wait for each other endlessly\n");
         std::abort();
       }
     }

@@ -113,7 +113,7 @@ int shared(double length) {
   auto both = SharedFilter::build({.keys = keys}, params);
   if (!alone || !both) return 1;
   std::shared_mutex mutex;
-  const auto churn = [&](auto& f, std::uint64_t i) {  // keys 0 .. 2e6 stay in; others come and go
+  const auto churn = [&](auto& f, std::uint64_t i) {  // keys 0 .. 2e6 stay in; others are inserted and erased
     const Digest d = digest(10'000'000 + i / 2 % 100'000);
     i % 2 == 0 ? f.insert(d) : f.erase(d);
   };

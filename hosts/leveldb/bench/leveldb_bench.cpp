@@ -135,7 +135,7 @@ bool measure(const AbsentGets& workload, const std::string& name, double bits, c
   return true;
 }
 
-// Filters of n keys without a database, with so many known negatives for each key.
+// Filters of n keys without a database, with n known negatives for each key.
 void compare_filters(std::uint64_t n, double negatives_per_key, const Arguments& arguments) {
   const std::unique_ptr<const ::leveldb::FilterPolicy> native(::leveldb::NewBloomFilterPolicy(10));
   const std::uint64_t filters = 40'000 / n + 1;

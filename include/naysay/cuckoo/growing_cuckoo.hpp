@@ -19,7 +19,7 @@
 // the older ones: keys that agree in a newer era agree in every older one. Insertions go to the newest era. A query
 // reads all of them, so plan `growth` and let eras be the exception: two eras cost two to three times a query. Erase
 // takes from the newest era that accepts the key. That is safe: if it takes the entry of another key there, that key's
-// twin in the older era matches both. Erasing from the oldest first would lose keys. An old era without keys is dropped.
+// copy in the older era matches both. Erasing from the oldest first would lose keys. An old era without keys is dropped.
 //
 // Promises   never denies a key that was built from or inserted and not erased as often as that. Growing changes no
 //            answer. address() of a digest never changes. Same operations, same bytes. An insert that returns false has

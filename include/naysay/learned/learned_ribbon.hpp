@@ -57,7 +57,7 @@ class LearnedRibbon {
  public:
   struct Params {
     double bits_per_key = 10;
-    double max_times = 2;           // no kind of stranger is accepted more often than so many times a plain ribbon does
+    double max_times = 2;           // no kind of stranger is accepted more than this many times as often as by a plain ribbon
     std::uint32_t regions = 8;      // at most
     std::uint32_t log_weights = 0;  // the model has 2^log_weights weights of 4 bits; 0: the planner's choice
 
@@ -216,7 +216,7 @@ class LearnedRibbon::Builder {
     return ribbon::plan({.keys = keys_, .bits_per_key = bits, .stranger_share = w_.stranger_share, .width = width},
                         CostCurve::of({}, static_cast<std::uint64_t>(negatives)));
   }
-  // Bits per key of a base with so many negatives.
+  // Bits per key of a base with this many negatives.
   double base_bits(double negatives) const {
     double bits = kSizes.bits_per_key(ribbon::RibbonSizes::planes_for(base_fpr()));
     for (int i = 0; i < 3; ++i)

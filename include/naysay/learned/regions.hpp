@@ -164,7 +164,7 @@ inline double rate_of(std::span<const Region> regions, const Price& price) {
   return all > 0 ? accepted / all : 1;
 }
 
-// The division of at most `most_regions` that accepts the fewest negatives for so many bits.
+// The division of at most `most_regions` that accepts the fewest negatives for this many bits.
 inline Division divide(std::span<const Bin> bins, const Price& price, std::size_t most_regions, double bits) {
   const std::size_t n = bins.size();
   std::vector<double> keys(n + 1), negatives(n + 1);

@@ -30,7 +30,7 @@
 // Equal entries are *copies*: of one key, or of keys that agree in all W bits. Seven are counted. Eight fill both
 // buckets and mean "eight or more": further inserts succeed and change nothing, and erase changes nothing either.
 //
-// Access says how words are read and written, and is told of what could mislead a reader: Alone (split_layout.hpp) for a table
+// Access says how words are read and written, and is notified of what could mislead a reader: Alone (split_layout.hpp) for a table
 // that one thread uses, live/detail/shared_access.hpp for one that is read next to a writer.
 //
 // Source     W. Litwin: Linear Hashing, VLDB 1980; B. Fan et al.: Cuckoo Filter, CoNEXT 2014.
@@ -250,7 +250,7 @@ class SplitTable {
     layers_[kNarrowed].start(total_bits(), level + 1, access_.block_bits(level + 1));
   }
   // Makes the block that begins with bucket `first` hold all buckets before `last`. If it has no room for them, it gets
-  // room for so many buckets.
+  // room for `room` buckets.
   bool add_words(Layer& layer, std::uint64_t first, std::uint64_t last, std::uint64_t room) noexcept;
   // The first bucket of its block makes room for all of them.
   bool make_bucket(Layer& layer, std::uint64_t bucket) noexcept {

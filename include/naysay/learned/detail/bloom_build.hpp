@@ -38,7 +38,7 @@ inline BuildOptions part_options(const BuildOptions& o) {
   return part;
 }
 
-// A Bloom filter of these keys, of so many bits in all.
+// A Bloom filter of these keys, of this many bits in all.
 inline Result<Bloom> bloom_of(std::span<const Digest> keys, double bits, const BuildOptions& o) {
   return Bloom::build({.keys = keys},
                       {.bits_per_key = bits / static_cast<double>(std::max<std::size_t>(keys.size(), 1))},

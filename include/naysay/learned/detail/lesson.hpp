@@ -94,7 +94,7 @@ class Teacher {
       if (!keys[i]) planning_.push_back(kept[i].second);
   }
 
-  // The powers of two to try, for so many keys: few enough weights that a key pays at most 0.22 bits for them.
+  // The powers of two to try, for this many keys: few enough weights that a key pays at most 0.22 bits for them.
   static std::vector<unsigned> sizes(std::uint64_t keys) {
     std::vector<unsigned> out;
     for (unsigned log = kLeastLogWeights; log <= kMostLogWeights; ++log) {

@@ -74,7 +74,7 @@ struct Layout {
   std::uint32_t slots = 0;   // m; 0: these are not the bytes of a tiny filter
   std::uint32_t planes = 0;  // p, without the partial plane
   std::uint32_t extra = 0;   // slots of the partial plane
-  std::uint32_t deep = 0;    // of m keys, so many are deep by hash; 0: by where their rows lie
+  std::uint32_t deep = 0;    // of m keys, this many are deep by hash; 0: by where their rows lie
 
   static constexpr Layout of(std::size_t bytes, std::uint32_t shape) noexcept {
     Layout l;
