@@ -49,6 +49,12 @@ std::string name(std::uint64_t i) {
   return text;
 }
 std::string scattered(std::uint64_t i) { return name(mix64(i)); }
+// The same, as a key of one writer.
+std::string key_of(std::uint64_t writer, std::uint64_t i) {
+  std::string key(1, static_cast<char>('0' + writer));
+  key += scattered(i);
+  return key;
+}
 
 std::shared_ptr<const NegativesByKey> negatives_of(const std::vector<std::string>& keys) {
   std::vector<CostedKey> given;
@@ -602,7 +608,7 @@ void against_models(std::uint64_t rounds, std::uint64_t operations) {
         auto& model = models[w];
         std::string value;
         for (std::uint64_t i = 0; i < operations; ++i) {
-          const std::string key = std::to_string(w) + scattered(random.below(2000));
+          const std::string key = key_of(w, random.below(2000));
           const std::uint64_t what = random.below(12);
           if (what < 4) {
             value = std::string(random.below(200), 'a') + std::to_string(i);
@@ -630,11 +636,11 @@ void against_models(std::uint64_t rounds, std::uint64_t operations) {
       sample::Words random(round + 100);
       for (std::uint64_t i = 0; !stop; ++i) {
         std::vector<std::string> absent;
-        for (int j = 0; j < 400; ++j) absent.push_back(std::to_string(random.below(2)) + scattered(random.below(4000)));
+        for (int j = 0; j < 400; ++j) absent.push_back(key_of(random.below(2), random.below(4000)));
         db->guard().set_negatives(negatives_of(absent));
         if (i % 3 == 0) db->CompactRange(CompactRangeOptions(), nullptr, nullptr);
         if (i % 3 == 1) db->Flush(FlushOptions());
-        const std::string fresh = "3" + scattered(round << 32 | i);
+        const std::string fresh = key_of(3, round << 32 | i);
         const std::string file = sst(folder, "ingest.sst", {fresh}, i % 2 == 0);
         wrong += !db->IngestExternalFile({file}, IngestExternalFileOptions()).ok();
         wrong += !has(*db, fresh);
