@@ -20,8 +20,8 @@
 // arguments...).
 #pragma once
 
-#include "naysay/variable_hash/detail/function_family.hpp"
 #include "naysay/cuda/job.hpp"
+#include "naysay/variable_hash/detail/function_family.hpp"
 
 namespace naysay::cuda {
 

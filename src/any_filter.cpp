@@ -248,8 +248,9 @@ Result<AnyFilter> AnyFilter::build(std::string_view filter, const Workload& work
     if (!type) return unknown_filter(filter);
     if (workload.source && type->claims.uses_negatives && !type->claims.streams_negatives)
       return Error{Errc::invalid_argument,
-                   std::string(filter) + ": it holds all known negatives in memory; filters that read them piece by "
-                                         "piece are " +
+                   std::string(filter) +
+                       ": it holds all known negatives in memory; filters that read them piece by "
+                       "piece are " +
                        names_of_filters([](const FilterType& t) { return t.claims.streams_negatives; })};
     return type->build(workload, params, options, kind);
   });

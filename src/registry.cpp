@@ -3,29 +3,29 @@
 // conformance tests, a fuzz target and benchmark rows. Names and ids are permanent once released.
 #include "holder.hpp"
 #include "naysay/any_filter.hpp"
-#include "naysay/stacked/adaptive_stacked.hpp"
-#include "naysay/guarded/guarded.hpp"
-#include "naysay/habf/habf.hpp"
-#include "naysay/seesaw/seesaw.hpp"
-#include "naysay/stacked/stacked.hpp"
-#include "naysay/ribbon/taught_ribbon.hpp"
-#include "naysay/variable_hash/adaptive_variable_hash.hpp"
-#include "naysay/variable_hash/variable_hash.hpp"
-#include "naysay/bloom/weighted_bloom.hpp"
-#include "naysay/bloom/weighted_counting_bloom.hpp"
-#include "naysay/fuse/binary_fuse.hpp"
 #include "naysay/bloom/blocked_bloom.hpp"
 #include "naysay/bloom/bloom.hpp"
 #include "naysay/bloom/counting_bloom.hpp"
+#include "naysay/bloom/weighted_bloom.hpp"
+#include "naysay/bloom/weighted_counting_bloom.hpp"
 #include "naysay/cuckoo/cuckoo.hpp"
+#include "naysay/cuckoo/growing_cuckoo.hpp"
+#include "naysay/fuse/binary_fuse.hpp"
+#include "naysay/fuse/xor.hpp"
+#include "naysay/guarded/guarded.hpp"
+#include "naysay/habf/habf.hpp"
 #include "naysay/learned/ada_bloom.hpp"
 #include "naysay/learned/learned_bloom.hpp"
 #include "naysay/learned/learned_ribbon.hpp"
 #include "naysay/learned/partitioned_learned.hpp"
-#include "naysay/cuckoo/growing_cuckoo.hpp"
 #include "naysay/quotient/quotient.hpp"
 #include "naysay/ribbon/ribbon.hpp"
-#include "naysay/fuse/xor.hpp"
+#include "naysay/ribbon/taught_ribbon.hpp"
+#include "naysay/seesaw/seesaw.hpp"
+#include "naysay/stacked/adaptive_stacked.hpp"
+#include "naysay/stacked/stacked.hpp"
+#include "naysay/variable_hash/adaptive_variable_hash.hpp"
+#include "naysay/variable_hash/variable_hash.hpp"
 
 namespace naysay {
 
@@ -97,10 +97,10 @@ constexpr const FilterType& row(std::uint32_t id) {
 
 }  // namespace
 
-#define NAYSAY_TYPE_OF(F, name, id)                     \
-  template <>                                           \
+#define NAYSAY_TYPE_OF(F, name, id)                      \
+  template <>                                            \
   const FilterType& file_detail::type_of<F>() noexcept { \
-    return row(id);                                     \
+    return row(id);                                      \
   }
 NAYSAY_FILTERS(NAYSAY_TYPE_OF)
 #undef NAYSAY_TYPE_OF

@@ -149,8 +149,7 @@ Result<SlotFile> SlotFile::open(const std::string& path, const VariableHash& fil
   const auto handle = std::make_shared<Handle>();
   handle->fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (handle->fd < 0) return os_error(path, "open for reading and writing");
-  if (::flock(handle->fd, LOCK_EX | LOCK_NB) != 0)
-    return os_error(path, "lock it; another process has it open");
+  if (::flock(handle->fd, LOCK_EX | LOCK_NB) != 0) return os_error(path, "lock it; another process has it open");
   struct stat info {};
   if (::fstat(handle->fd, &info) != 0) return os_error(path, "stat");
   const auto size = static_cast<std::uint64_t>(info.st_size);

@@ -18,17 +18,15 @@
 #include <unordered_map>
 #include <vector>
 
-#include "naysay/core/files.hpp"
 #include "naysay/any_filter.hpp"
+#include "naysay/core/files.hpp"
 #include "naysay/live/detail/field_plan.hpp"
 
 namespace naysay {
 
 // ---- Disk -----------------------------------------------------------------------------------------------------------
 
-int Disk::create(const std::string& path) {
-  return ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-}
+int Disk::create(const std::string& path) { return ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666); }
 int Disk::open(const std::string& path) { return ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC); }
 std::int64_t Disk::write(int file, const void* bytes, std::size_t size) { return ::write(file, bytes, size); }
 std::int64_t Disk::write_at(int file, const void* bytes, std::size_t size, std::uint64_t at) {
@@ -140,7 +138,8 @@ Result<Listing> list(const std::string& folder) {
     const std::string_view name = entry->d_name;
     if (const auto c = number_in(name, "checkpoint.", ".nsy")) out.checkpoints.push_back(*c);
     if (const auto l = number_in(name, "log.", "")) out.logs.push_back(*l);
-    if (name.starts_with("checkpoint.") && name.ends_with(".tmp")) out.temporaries.push_back(folder + "/" + entry->d_name);
+    if (name.starts_with("checkpoint.") && name.ends_with(".tmp"))
+      out.temporaries.push_back(folder + "/" + entry->d_name);
   }
   ::closedir(dir);
   std::sort(out.checkpoints.begin(), out.checkpoints.end());
@@ -314,9 +313,9 @@ struct Store::State {
 
   mutable std::mutex writing;  // the log's order is the order of the operations
   int log = -1;
-  std::uint64_t number = 0;   // of the log
-  std::uint64_t end = 0;      // of the log
-  std::uint64_t written = 0;  // bytes since open, over all logs
+  std::uint64_t number = 0;                       // of the log
+  std::uint64_t end = 0;                          // of the log
+  std::uint64_t written = 0;                      // bytes since open, over all logs
   std::uint64_t operations = 0, older_bytes = 0;  // older: of logs before this one that the next open would replay
   bool failed = false;
 
@@ -591,7 +590,8 @@ StoreMetrics Store::metrics() const {
   m.checkpoints = s.checkpoints;
   m.checkpoint = s.last_checkpoint;
   m.seconds_since_checkpoint =
-      std::chrono::duration<double>(Clock::now().time_since_epoch() - Clock::duration(s.checkpoint_time.load())).count();
+      std::chrono::duration<double>(Clock::now().time_since_epoch() - Clock::duration(s.checkpoint_time.load()))
+          .count();
   return m;
 }
 

@@ -174,14 +174,14 @@ void run(const Options& o) {
   const bool reads_bytes = !choosing && choices[0].filter->claims.reads_bytes;
   TextKeys key_texts, negative_texts;
   if (reads_bytes) key_texts = need(read_texts(key_file(o.keys, o.nul), Lines::keys, hasher, bar.callback()));
-  GrowingArray<Digest> keys = reads_bytes ? std::move(key_texts.digests)
-                                          : need(read_keys(key_file(o.keys, o.nul), hasher, bar.callback()));
+  GrowingArray<Digest> keys =
+      reads_bytes ? std::move(key_texts.digests) : need(read_keys(key_file(o.keys, o.nul), hasher, bar.callback()));
   if (reads_bytes && !o.negatives.empty())
     negative_texts = need(read_texts(key_file(o.negatives, o.nul), Lines::costed_keys, hasher, bar.callback()));
   KnownNegatives known =
       o.negatives.empty() ? KnownNegatives{}
       : reads_bytes       ? held(std::move(negative_texts.digests), std::move(negative_texts.costs))
-                    : read_known(o, key_file(o.negatives, o.nul), keys.size(), choices, hasher, bar.callback());
+                          : read_known(o, key_file(o.negatives, o.nul), keys.size(), choices, hasher, bar.callback());
   if (choosing && !wish.by_rate)
     choices = rank(std::move(choices), wish,
                    {.keys = static_cast<double>(keys.size()),
@@ -221,7 +221,8 @@ void run(const Options& o) {
   if (negative_count > 0 && !built.filter.type().claims.uses_negatives)
     fmt::print(stderr, "naysay: {} does not use known negatives\n", built.filter.type().name);
   if (o.verbose)
-    for (const Report::Line& line : built.report.lines) fmt::print(stderr, "{}: {}\n", line.name, rounded_text(line.value));
+    for (const Report::Line& line : built.report.lines)
+      fmt::print(stderr, "{}: {}\n", line.name, rounded_text(line.value));
   if (o.json) {
     nlohmann::ordered_json j = describe(built.filter);
     if (index_bytes > 0) j["index_bytes"] = index_bytes;

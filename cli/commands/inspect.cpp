@@ -46,7 +46,8 @@ void run(const Options& o) {
   line("file", fmt::format("{} bytes", file_bytes));
   line("expected fpr", percent(f.expected_fpr()));
   if (const Metrics m = metrics_of(f); m.planned_fpr > 0) {
-    line("capacity", fmt::format("{} keys before it grows, in {} table{}", m.capacity, m.parts, m.parts == 1 ? "" : "s"));
+    line("capacity",
+         fmt::format("{} keys before it grows, in {} table{}", m.capacity, m.parts, m.parts == 1 ? "" : "s"));
     line("planned fpr", percent(m.planned_fpr));
   }
   if (const Metrics m = metrics_of(f); m.guard_room > 0)

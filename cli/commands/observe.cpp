@@ -31,7 +31,8 @@ void run(const Options& o) {
   if (!o.adapt.empty()) {
     filter = std::make_unique<AnyFilter>(need(naysay::load(o.adapt)));
     if (!filter->type().adaptive)
-      throw Failure{fmt::format("{}: {} does not adapt to reported false positives; guarded does", o.adapt, filter->type().name)};
+      throw Failure{
+          fmt::format("{}: {} does not adapt to reported false positives; guarded does", o.adapt, filter->type().name)};
   }
   LineReader reader = need(LineReader::open({o.log, o.nul ? Separator::nul : Separator::newline}));
   HeavyCosts costs(o.keep, o.half_life);
@@ -77,12 +78,17 @@ void add_observe(CommandLine& line, int&) {
   c.option("log", o->log, "key<TAB>cost a line, the cost may be missing; - is the standard input")
       .shows_default()
       .type_name("LOG");
-  c.option("-o,--output", o->output, "negatives as naysay build takes them, the costliest first; - is the standard output")
+  c.option("-o,--output", o->output,
+           "negatives as naysay build takes them, the costliest first; - is the standard output")
       .shows_default()
       .type_name("FILE");
-  c.option("--keep", o->keep, "keys held at a time; what is found is exact if there are no more").shows_default().type_name("N");
+  c.option("--keep", o->keep, "keys held at a time; what is found is exact if there are no more")
+      .shows_default()
+      .type_name("N");
   c.option("--top", o->top, "keys written; 0: all that are kept").shows_default().type_name("N");
-  c.option("--half-life", o->half_life, "lines after which a cost counts half; 0: costs do not age").shows_default().type_name("N");
+  c.option("--half-life", o->half_life, "lines after which a cost counts half; 0: costs do not age")
+      .shows_default()
+      .type_name("N");
   c.option("--filter", o->filter, "count only keys that this filter accepts").type_name("F.nsy");
   c.option("--adapt", o->adapt, "tell this filter of them, and save it, instead of writing them").type_name("F.nsy");
   c.flag("-0,--null", o->nul, "lines end with NUL bytes");

@@ -70,7 +70,7 @@ struct FilterType {
   // Reads what write_params (if with_params) and write_fields wrote, and validates it.
   Result<std::unique_ptr<erased::HeldFilter>> (*read)(FieldReader& from, bool with_params);
   std::unique_ptr<erased::HeldFilter> (*adopt)(void* keyed);  // a Keyed<F> of this type, moved from
-  ExpectedRates (*predict)(const Outlook&);              // null unless a PredictingFilter
+  ExpectedRates (*predict)(const Outlook&);                   // null unless a PredictingFilter
   // Both null unless a KeyFileFilter. The first writes the file of the keys that f was built from; the second makes f
   // refuse these negatives, as far as it can, and records it in the file. An error leaves f as it was.
   Result<Ok> (*write_key_file)(const std::string& path, const AnyFilter& f, std::span<const Digest> keys);

@@ -168,25 +168,19 @@ class Keyed : public KeyFront<Keyed<F>> {
   }
   void query(std::span<const Digest> d, std::uint8_t* out) const noexcept { naysay::may_contain(filter_, d, out); }
 
-  Outcome insert_digest(Digest d) noexcept
-    requires DynamicFilter<F>
-  {
+  Outcome insert_digest(Digest d) noexcept requires DynamicFilter<F> {
     if (!own()) return Outcome::no_memory;
     if (!filter_.insert(d)) return Outcome::no_room;
     ++facts_.keys;
     return Outcome::done;
   }
-  Outcome erase_digest(Digest d) noexcept
-    requires ErasableFilter<F>
-  {
+  Outcome erase_digest(Digest d) noexcept requires ErasableFilter<F> {
     if (!own()) return Outcome::no_memory;
     if (!filter_.erase(d)) return Outcome::absent;
     facts_.keys -= facts_.keys > 0;
     return Outcome::done;
   }
-  Outcome adapt_digest(Digest d, float cost) noexcept
-    requires AdaptiveFilter<F>
-  {
+  Outcome adapt_digest(Digest d, float cost) noexcept requires AdaptiveFilter<F> {
     if (!own()) return Outcome::no_memory;
     return filter_.adapt(d, cost) ? Outcome::done : Outcome::no_room;
   }

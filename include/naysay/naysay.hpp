@@ -123,8 +123,8 @@ constexpr KeyKind kind_of_negative() {
 
 // Digests keys and negatives, and gives body(workload, kind of the keys).
 template <class Body, KeyRange Keys, NegativeRange Negatives>
-auto with_workload(Body&& body, std::string_view who, Keys&& keys, Negatives&& negatives,
-                   const Hasher& hasher, bool reads_bytes) {
+auto with_workload(Body&& body, std::string_view who, Keys&& keys, Negatives&& negatives, const Hasher& hasher,
+                   bool reads_bytes) {
   using T = std::ranges::range_value_t<Keys>;
   constexpr KeyKind kind = kKeyKind<T>;
   constexpr KeyKind other = kind_of_negative<std::ranges::range_value_t<Negatives>>();
@@ -149,8 +149,8 @@ template <Filter F, KeyRange Keys, NegativeRange Negatives = NoNegatives>
 Result<Keyed<F>> build(Keys&& keys, Negatives&& negatives, const typename F::Params& params = {},
                        const BuildOptions& options = {}) {
   return door_detail::with_workload(
-      [&](const Workload& w, KeyKind kind) { return Keyed<F>::build("build", w, params, options, kind); }, "build", keys,
-      negatives, options.hasher, F::kClaims.reads_bytes);
+      [&](const Workload& w, KeyKind kind) { return Keyed<F>::build("build", w, params, options, kind); }, "build",
+      keys, negatives, options.hasher, F::kClaims.reads_bytes);
 }
 template <Filter F, KeyRange Keys>
 Result<Keyed<F>> build(Keys&& keys, const typename F::Params& params, const BuildOptions& options = {}) {
@@ -163,8 +163,8 @@ Result<Keyed<F>> build(Keys&& keys) {
 
 // Builds a filter by its name, as filter_types() and `naysay filters` list them. Fails if no filter has this name.
 template <KeyRange Keys, NegativeRange Negatives = NoNegatives>
-Result<AnyFilter> build(std::string_view name, Keys&& keys, Negatives&& negatives,
-                        std::span<const Param> params, const BuildOptions& options = {}) {
+Result<AnyFilter> build(std::string_view name, Keys&& keys, Negatives&& negatives, std::span<const Param> params,
+                        const BuildOptions& options = {}) {
   const FilterType* type = find_filter(name);
   return door_detail::with_workload(
       [&](const Workload& w, KeyKind kind) { return AnyFilter::build(name, w, params, options, kind); }, name, keys,
@@ -173,7 +173,8 @@ Result<AnyFilter> build(std::string_view name, Keys&& keys, Negatives&& negative
 template <KeyRange Keys, NegativeRange Negatives = NoNegatives>
 Result<AnyFilter> build(std::string_view name, Keys&& keys, Negatives&& negatives = {},
                         std::initializer_list<Param> params = {}, const BuildOptions& options = {}) {
-  return build(name, std::forward<Keys>(keys), std::forward<Negatives>(negatives), std::span<const Param>(params.begin(), params.size()), options);
+  return build(name, std::forward<Keys>(keys), std::forward<Negatives>(negatives),
+               std::span<const Param>(params.begin(), params.size()), options);
 }
 
 }  // namespace naysay

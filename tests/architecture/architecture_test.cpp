@@ -39,7 +39,8 @@ const std::map<std::string, std::set<std::string>> kUses = {
 // A family's detail folder is for that family and the tests. These files outside of it use a part of one too.
 const std::map<std::string, std::set<std::string>> kUsesDetail = {
     {"cuda/kernels.hpp", {"variable_hash/detail/function_family.hpp"}},  // the same functions, on the device
-    {"include/naysay/live/detail/shared_access.hpp", {"cuckoo/detail/split_table.hpp"}},  // the same table, with atomics
+    {"include/naysay/live/detail/shared_access.hpp",
+     {"cuckoo/detail/split_table.hpp"}},                // the same table, with atomics
     {"src/store.cpp", {"live/detail/field_plan.hpp"}},  // its compiled half
 };
 

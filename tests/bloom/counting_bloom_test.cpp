@@ -15,7 +15,8 @@ using sample::numbers;
 
 TEST(CountingBloom, ACounterAtItsMaximumIsStickySoNoKeyIsLost) {
   for (std::uint32_t bits : {2u, 3u, 4u, 5u, 8u}) {
-    CountingBloom f = must_build<CountingBloom>({}, {.bits_per_key = 10.0 * bits, .counter_bits = bits}, {.capacity = 10});
+    CountingBloom f =
+        must_build<CountingBloom>({}, {.bits_per_key = 10.0 * bits, .counter_bits = bits}, {.capacity = 10});
     const Digest often = digest(1), once = digest(2);
     ASSERT_TRUE(f.insert(once));
     for (int i = 0; i < 300; ++i) ASSERT_TRUE(f.insert(often));
@@ -28,7 +29,8 @@ TEST(CountingBloom, ACounterAtItsMaximumIsStickySoNoKeyIsLost) {
 // Few counters of two bits: nearly all overflow. Only keys that are in are erased.
 TEST(CountingBloom, NeverDeniesAKeyHoweverManyCountersOverflow) {
   for (std::uint32_t bits : {2u, 4u}) {
-    CountingBloom f = must_build<CountingBloom>({}, {.bits_per_key = 4, .counter_bits = bits, .k = 3}, {.capacity = 200});
+    CountingBloom f =
+        must_build<CountingBloom>({}, {.bits_per_key = 4, .counter_bits = bits, .k = 3}, {.capacity = 200});
     const auto universe = numbers(0, 300);
     std::map<std::uint64_t, int> model;
     sample::Words random(bits);

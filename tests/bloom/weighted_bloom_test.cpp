@@ -39,8 +39,8 @@ TEST(WeightedBloom, ListsAsManyAsItIsToldAndSaysSo) {
   const auto keys = numbers(0, 10'000), negatives = numbers(1 << 30, 10'000);
   const auto costs = zipf_costs(1, negatives.size());
   Report report;
-  must_build<WeightedBloom>({.keys = keys, .negatives = negatives, .costs = costs},
-                            {.bits_per_key = 10, .listed = 300}, {.report = &report});
+  must_build<WeightedBloom>({.keys = keys, .negatives = negatives, .costs = costs}, {.bits_per_key = 10, .listed = 300},
+                            {.report = &report});
   const double listed = sample::must_say(report, "negatives listed");
   EXPECT_EQ(listed + sample::must_say(report, "negatives without room in their bucket"), 300);
   EXPECT_GT(listed, 240);
@@ -68,7 +68,8 @@ TEST(WeightedBloom, NeverDeniesAKeyThatIsListedOrLooksLikeOne) {
   // All keys are listed negatives as well, and some later ones share a fingerprint with one.
   const auto keys = numbers(0, 20'000);
   const auto costs = zipf_costs(1, keys.size());
-  WeightedBloom f = must_build<WeightedBloom>({.keys = keys, .negatives = keys, .costs = costs}, {}, {.capacity = 120'000});
+  WeightedBloom f =
+      must_build<WeightedBloom>({.keys = keys, .negatives = keys, .costs = costs}, {}, {.capacity = 120'000});
   for (const Digest& d : keys) ASSERT_TRUE(f.may_contain(d));
   const auto later = numbers(1 << 20, 100'000);
   for (const Digest& d : later) ASSERT_TRUE(f.insert(d));

@@ -537,8 +537,7 @@ TEST_P(EveryByteFilter, MakesUseOfTheBytes) {
   const Lists lists(40'000);
   Workload without = lists.workload();
   without.key_bytes = without.negative_bytes = {};
-  const AnyFilter with_bytes = build_with("8", lists.workload()),
-                  digests_only = build_with("8", without);
+  const AnyFilter with_bytes = build_with("8", lists.workload()), digests_only = build_with("8", without);
   const auto some = strangers(200'000);
   EXPECT_LT(accepted(with_bytes, some), accepted(digests_only, some));
 }

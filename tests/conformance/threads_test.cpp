@@ -95,8 +95,8 @@ TEST_P(EveryFilterOnManyThreads, IsSwappedUnderReadersThatSeeTheOldOneOrTheNewOn
   std::vector<AnyFilter> versions;
   std::vector<std::uint8_t> expected[2];
   for (const std::size_t version : {0, 1}) {
-    versions.push_back(must(
-        AnyFilter::build(GetParam().name, {.keys = all.subspan(version * kKeys, kKeys)}, {}, {.hasher = {.seed = version}})));
+    versions.push_back(must(AnyFilter::build(GetParam().name, {.keys = all.subspan(version * kKeys, kKeys)}, {},
+                                             {.hasher = {.seed = version}})));
     expected[version] = answers_of(versions[version], all);
     for (std::size_t i = 0; i < kKeys; ++i) ASSERT_TRUE(expected[version][version * kKeys + i]);
   }

@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-
 #include "naysay/naysay.hpp"
 #include "sample.hpp"
 
@@ -34,7 +33,9 @@ static_assert(!DynamicFilter<Plain> && !ErasableFilter<Plain> && !AdaptiveFilter
               !ProbedFilter<Plain> && !BatchFilter<Plain> && !ByteFilter<Plain>);
 
 struct AsksWithoutNoexcept : Plain {
-  static Result<AsksWithoutNoexcept> build(const Workload&, const Params&, const BuildOptions&) { return AsksWithoutNoexcept{}; }
+  static Result<AsksWithoutNoexcept> build(const Workload&, const Params&, const BuildOptions&) {
+    return AsksWithoutNoexcept{};
+  }
   bool may_contain(Digest) const { return true; }
 };
 static_assert(!Filter<AsksWithoutNoexcept>);
@@ -52,13 +53,17 @@ struct HasNoBudget : Plain {
 static_assert(!Filter<HasNoBudget>);
 
 struct ErasesButDoesNotInsert : Plain {
-  static Result<ErasesButDoesNotInsert> build(const Workload&, const Params&, const BuildOptions&) { return ErasesButDoesNotInsert{}; }
+  static Result<ErasesButDoesNotInsert> build(const Workload&, const Params&, const BuildOptions&) {
+    return ErasesButDoesNotInsert{};
+  }
   bool erase(Digest) noexcept { return true; }
 };
 static_assert(Filter<ErasesButDoesNotInsert> && !ErasableFilter<ErasesButDoesNotInsert>);
 
 struct InsertsWithoutAnAnswer : Plain {
-  static Result<InsertsWithoutAnAnswer> build(const Workload&, const Params&, const BuildOptions&) { return InsertsWithoutAnAnswer{}; }
+  static Result<InsertsWithoutAnAnswer> build(const Workload&, const Params&, const BuildOptions&) {
+    return InsertsWithoutAnAnswer{};
+  }
   void insert(Digest) noexcept {}
 };
 static_assert(!DynamicFilter<InsertsWithoutAnAnswer>);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The front door: what naysay.hpp promises.
-#include "naysay/naysay.hpp"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -13,6 +11,7 @@
 #include <set>
 #include <string>
 
+#include "naysay/naysay.hpp"
 #include "sample.hpp"
 
 namespace naysay {
@@ -117,7 +116,9 @@ TEST(FrontDoor, TakesNegativesWithAndWithoutCosts) {
 
 // What must not compile does not.
 template <class T>
-concept CanBeQueriedWith = requires(const AnyFilter& f, T key) { f.may_contain(key); };
+concept CanBeQueriedWith = requires(const AnyFilter& f, T key) {
+  f.may_contain(key);
+};
 static_assert(CanBeQueriedWith<int> && CanBeQueriedWith<const char*> && CanBeQueriedWith<std::string> &&
               CanBeQueriedWith<Digest> && CanBeQueriedWith<std::uint64_t>);
 static_assert(!CanBeQueriedWith<std::nullptr_t> && !CanBeQueriedWith<bool> && !CanBeQueriedWith<char> &&

@@ -82,9 +82,8 @@ inline void operate(std::span<const std::uint8_t> data) {
   const auto holds = [&](const AnyFilter& f) {
     for (const auto& [key, count] : model) require(count == 0 || f.may_contain(digest(key)));
   };
-  auto f = AnyFilter::build(
-      type.name, {.keys = keys, .negatives = negatives, .costs = costs},
-      {{"bits_per_key", std::to_string(bits)}}, {.capacity = capacity, .seed = next()});
+  auto f = AnyFilter::build(type.name, {.keys = keys, .negatives = negatives, .costs = costs},
+                            {{"bits_per_key", std::to_string(bits)}}, {.capacity = capacity, .seed = next()});
   if (!f) return;
   holds(*f);
   // What a build could not store of a key that comes many times is not erased here: see the filters' contracts.

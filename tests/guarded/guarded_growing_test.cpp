@@ -47,7 +47,8 @@ TEST(GuardedGrowing, KeepsEveryPromiseOverGrowthErasAndChurn) {
       in.pop_back();
     }
     if (i % 10 == 0)
-      if (const std::uint64_t x = kReported + random.below(100'000); f.may_contain(digest(x)) && !made_keys.contains(x)) {
+      if (const std::uint64_t x = kReported + random.below(100'000);
+          f.may_contain(digest(x)) && !made_keys.contains(x)) {
         ASSERT_TRUE(f.adapt(digest(x), 1));
         reported.push_back(x);
       }

@@ -93,7 +93,8 @@ TYPED_TEST(HabfAndFast, CountsEachCopyOfANegative) {
   auto twice = negatives;
   twice.insert(twice.end(), negatives.begin(), negatives.end());
   Report report;
-  const TypeParam f = must_build<TypeParam>({.keys = keys, .negatives = twice}, {.bits_per_key = 7}, {.report = &report});
+  const TypeParam f =
+      must_build<TypeParam>({.keys = keys, .negatives = twice}, {.bits_per_key = 7}, {.report = &report});
   for (const Digest& d : keys) ASSERT_TRUE(f.may_contain(d));
   EXPECT_DOUBLE_EQ(must_say(report, "weighted fpr measured"), this->known_rate(f, negatives));
   EXPECT_LT(this->known_rate(f, negatives), 0.01);
@@ -176,7 +177,8 @@ TEST(Tpjo, LosesTrackOfNoRefusedNegative) {
     double passing = 0;
     for (std::size_t i = 0; i < negatives.size(); ++i) {
       bool all = true;
-      for (unsigned h = 1; h <= 3; ++h) all &= test_bit(words.data(), fast_range(habf::nth_function(negatives[i], h), m));
+      for (unsigned h = 1; h <= 3; ++h)
+        all &= test_bit(words.data(), fast_range(habf::nth_function(negatives[i], h), m));
       if (all) passing += costs[i];
     }
     requeued += o.requeued;

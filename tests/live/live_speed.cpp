@@ -4,6 +4,8 @@
 //   live_speed growth [N0] [GROWTH] [BITS]   growing-cuckoo against cuckoo: bits, rate, ns per operation, longest pause
 //   live_speed shared [SECONDS]              reads per second: unlocked, shared, a shared mutex; alone and next to a writer
 //   live_speed swap [SECONDS]                reads of a static filter while it is swapped
+#include <time.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -14,8 +16,6 @@
 #include <shared_mutex>
 #include <thread>
 #include <vector>
-
-#include <time.h>
 
 #include "naysay/cuckoo/cuckoo.hpp"
 #include "naysay/cuckoo/growing_cuckoo.hpp"
@@ -49,7 +49,8 @@ double query_ns(const F& f, std::uint64_t first, std::uint64_t range, std::uint6
 template <class F>
 void print(const char* name, const F& f, std::uint64_t n) {
   std::uint64_t absent = 0, present = 0;
-  const double no = query_ns(f, std::uint64_t{1} << 40, std::uint64_t{1} << 40, absent), yes = query_ns(f, 0, n, present);
+  const double no = query_ns(f, std::uint64_t{1} << 40, std::uint64_t{1} << 40, absent),
+               yes = query_ns(f, 0, n, present);
   std::printf("%-16s %10llu keys %6.2f bits/key  fpr %.4f %%  absent %.1f ns  present %.1f ns\n", name,
               static_cast<unsigned long long>(n), static_cast<double>(f.size_bits()) / static_cast<double>(n),
               100 * f.expected_fpr(), no, yes);
@@ -133,18 +134,21 @@ int shared(double length) {
   line("no lock, no writer", base, base);
   double rate = reads(length, ask_shared, none, false, writes);
   line("SharedFilter, no writer", rate, base);
-  rate = reads(length, ask_shared, [&](std::uint64_t i) { churn(*both, i); }, true, writes);
+  rate = reads(
+      length, ask_shared, [&](std::uint64_t i) { churn(*both, i); }, true, writes);
   line("SharedFilter, a writer that inserts and erases", rate, base);
-  rate = reads(length, ask_shared, [&](std::uint64_t i) { both->insert(digest(100'000'000 + i)); }, true, writes);
+  rate = reads(
+      length, ask_shared, [&](std::uint64_t i) { both->insert(digest(100'000'000 + i)); }, true, writes);
   line("SharedFilter, a writer that makes it grow", rate, base);
   rate = reads(length, ask_mutex, none, false, writes);
   line("shared_mutex, no writer", rate, base);
-  rate = reads(length, ask_mutex,
-               [&](std::uint64_t i) {
-                 const std::unique_lock lock(mutex);
-                 churn(*alone, i);
-               },
-               true, writes);
+  rate = reads(
+      length, ask_mutex,
+      [&](std::uint64_t i) {
+        const std::unique_lock lock(mutex);
+        churn(*alone, i);
+      },
+      true, writes);
   line("shared_mutex, a writer", rate, base);
   std::uint64_t lost = 0;
   for (const Digest& d : keys) lost += !both->may_contain(d);
@@ -160,10 +164,13 @@ int swap(double length) {
   const Cuckoo plain = *first;
   Swapped<Cuckoo> live(*first);
   double writes = 0;
-  const double base = reads(length, [&](Digest d) { return plain.may_contain(d); }, [](std::uint64_t) {}, false, writes);
+  const double base = reads(
+      length, [&](Digest d) { return plain.may_contain(d); }, [](std::uint64_t) {}, false, writes);
   const auto ask = [&](Digest d) { return live.read([d](const Cuckoo& f) { return f.may_contain(d); }); };
-  const double quiet = reads(length, ask, [](std::uint64_t) {}, false, writes);
-  const double busy = reads(length, ask, [&](std::uint64_t) { live.swap(plain); }, true, writes);
+  const double quiet = reads(
+      length, ask, [](std::uint64_t) {}, false, writes);
+  const double busy = reads(
+      length, ask, [&](std::uint64_t) { live.swap(plain); }, true, writes);
   std::printf("no handle %.1f M reads/s; Swapped %.1f (%.2f x); next to %.0f swaps/s %.1f (%.2f x)\n", base / 1e6,
               quiet / 1e6, quiet / base, writes, busy / 1e6, busy / base);
   return 0;

@@ -62,7 +62,8 @@ void write_to(const fs::path& file, const std::string& bytes) {
 
 // The operations of all these tests: operation i is always the same, and erases only what is in.
 Operation nth(std::uint64_t i) {
-  return i % 4 == 3 ? Operation{Operation::Kind::erase, digest(i - 3 + i / 4 % 2)} : Operation{Operation::Kind::insert, digest(i)};
+  return i % 4 == 3 ? Operation{Operation::Kind::erase, digest(i - 3 + i / 4 % 2)}
+                    : Operation{Operation::Kind::insert, digest(i)};
 }
 bool do_nth(Store& store, std::uint64_t i) {
   const Operation o = nth(i);
@@ -125,7 +126,8 @@ TEST(Store, HoldsWhatWasAppliedAfterItIsOpenedAgain) {
 
 TEST(Store, CheckpointsAreOrdinaryFilterFiles) {
   Folder folder;
-  auto store = must(Store::create(folder, empty_filter(), {.sync = Sync::batch, .hasher = {HashId::siphash, 0, {1, 2}}}));
+  auto store =
+      must(Store::create(folder, empty_filter(), {.sync = Sync::batch, .hasher = {HashId::siphash, 0, {1, 2}}}));
   for (std::uint64_t i = 0; i < 2000; ++i) ASSERT_TRUE(do_nth(*store, i));
   ASSERT_TRUE(store->checkpoint());
   const auto f = load((folder / "checkpoint.2.nsy").string());
@@ -140,8 +142,10 @@ TEST(Store, CheckpointsAreOrdinaryFilterFiles) {
 TEST(Store, CutsATornTailAtEveryByte) {
   Folder folder;
   constexpr std::uint64_t kOperations = 8;
-  { auto store = must(Store::create(folder, empty_filter(), {.sync = Sync::batch}));
-    for (std::uint64_t i = 0; i < kOperations; ++i) ASSERT_TRUE(do_nth(*store, i)); }
+  {
+    auto store = must(Store::create(folder, empty_filter(), {.sync = Sync::batch}));
+    for (std::uint64_t i = 0; i < kOperations; ++i) ASSERT_TRUE(do_nth(*store, i));
+  }
   const std::string log = bytes_in(folder / "log.1");
   ASSERT_EQ(log.size(), kHeader + kOperations * kRecord);
   for (std::size_t size = kHeader; size <= log.size(); ++size) {
@@ -161,8 +165,10 @@ TEST(Store, CutsATornTailAtEveryByte) {
 TEST(Store, NamesTheOffsetOfAFlippedRecordAndOffersTheStateBeforeIt) {
   Folder folder;
   constexpr std::uint64_t kOperations = 12;
-  { auto store = must(Store::create(folder, empty_filter(), {.sync = Sync::batch}));
-    for (std::uint64_t i = 0; i < kOperations; ++i) ASSERT_TRUE(do_nth(*store, i)); }
+  {
+    auto store = must(Store::create(folder, empty_filter(), {.sync = Sync::batch}));
+    for (std::uint64_t i = 0; i < kOperations; ++i) ASSERT_TRUE(do_nth(*store, i));
+  }
   const std::string log = bytes_in(folder / "log.1");
   for (std::uint64_t record = 0; record < kOperations; ++record)
     for (std::uint64_t byte = 0; byte < kRecord; ++byte) {
@@ -190,8 +196,10 @@ TEST(Store, NamesTheOffsetOfAFlippedRecordAndOffersTheStateBeforeIt) {
 
 TEST(Store, RefusesADamagedCheckpointAndADamagedHeader) {
   Folder folder;
-  { auto store = must(Store::create(folder, empty_filter(), {.sync = Sync::batch}));
-    for (std::uint64_t i = 0; i < 5; ++i) ASSERT_TRUE(do_nth(*store, i)); }
+  {
+    auto store = must(Store::create(folder, empty_filter(), {.sync = Sync::batch}));
+    for (std::uint64_t i = 0; i < 5; ++i) ASSERT_TRUE(do_nth(*store, i));
+  }
   const std::string log = bytes_in(folder / "log.1"), checkpoint = bytes_in(folder / "checkpoint.1.nsy");
   for (std::size_t i = 0; i < kHeader; ++i) {
     std::string flipped = log;
@@ -295,8 +303,10 @@ TEST(Store, LosesNothingAcknowledgedWhenCallsFailAtRandom) {
 TEST(Store, SurvivesTheFailureOfEverySingleCallOfACheckpoint) {
   for (std::uint64_t after = 0;; ++after) {
     Folder folder;
-    { auto store = must(Store::create(folder, empty_filter(), {.sync = Sync::batch}));
-      for (std::uint64_t i = 0; i < 40; ++i) ASSERT_TRUE(do_nth(*store, i)); }
+    {
+      auto store = must(Store::create(folder, empty_filter(), {.sync = Sync::batch}));
+      for (std::uint64_t i = 0; i < 40; ++i) ASSERT_TRUE(do_nth(*store, i));
+    }
     bool done = false;
     {
       FaultyDisk disk;

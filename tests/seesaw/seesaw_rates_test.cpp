@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The seesaw rates: against filters that were built, against the paper's own approximations, and the optimiser.
-#include "naysay/seesaw/seesaw_plan.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "naysay/seesaw/seesaw.hpp"
+#include "naysay/seesaw/seesaw_plan.hpp"
 #include "sample.hpp"
 
 namespace naysay {

@@ -81,7 +81,8 @@ Json measure_times(const Measurement& m) {
   const std::vector<float> costs = m.costs();
   const GivenNegatives given = given_negatives(m.set, costs, m.setup.given);
   const Workload w = m.workload(given);
-  Timed mine{.type = m.plan.type, .params = m.plan.params}, base{.type = find_filter(m.setup.compared_with), .params = {}};
+  Timed mine{.type = m.plan.type, .params = m.plan.params},
+      base{.type = find_filter(m.setup.compared_with), .params = {}};
   for (const Param& p : m.plan.params)
     if (p.name == "bits_per_key") base.params.push_back(p);
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A project that knows naysay only from its install tree.
-#include <naysay/hosts/rocksdb.hpp>
-
 #include <filesystem>
+#include <naysay/hosts/rocksdb.hpp>
 
 int main() {
   const auto path = std::filesystem::temp_directory_path() / "naysay-rocksdb-outside";
@@ -12,8 +11,8 @@ int main() {
   std::unique_ptr<naysay::rocksdb::GuardedDB> db;
   if (!naysay::rocksdb::GuardedDB::Open(options, {}, path.string(), &db).ok()) return 1;
   std::string value;
-  const bool right = db->Put({}, "apple", "1").ok() && db->Get({}, "apple", &value).ok() &&
-                     db->Get({}, "pear", &value).IsNotFound();
+  const bool right =
+      db->Put({}, "apple", "1").ok() && db->Get({}, "apple", &value).ok() && db->Get({}, "pear", &value).IsNotFound();
   db.reset();
   std::filesystem::remove_all(path);
   return right ? 0 : 1;

@@ -52,7 +52,8 @@ struct ExpectedRates {
 };
 struct Outlook;  // core/negatives.hpp
 
-// clang-format off: version 14 cannot format concepts
+// clang-format 14 cannot format concepts.
+// clang-format off
 
 template <class F>
 concept Filter = std::movable<F> && std::default_initializable<F> && Described<F> && Described<typename F::Params> &&

@@ -23,7 +23,8 @@ namespace naysay {
 // What the keys of a filter were before they were digested. The values stand in files.
 enum class KeyKind : std::uint32_t { unknown = 0, text = 1, integer = 2 };
 
-// clang-format off: version 14 cannot format concepts
+// clang-format 14 cannot format concepts.
+// clang-format off
 
 template <class T>
 concept TextKey = std::convertible_to<const T&, std::string_view> && !std::same_as<std::remove_cvref_t<T>, std::nullptr_t>;

@@ -54,9 +54,10 @@ class [[nodiscard]] Result {
   Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
   // Anything that converts to T, such as a Bloom filter to a Result<AnyFilter>.
   template <class U>
-    requires(std::is_convertible_v<U&&, T> && !std::is_same_v<std::remove_cvref_t<U>, T> &&
-             !std::is_same_v<std::remove_cvref_t<U>, Result> && !std::is_same_v<std::remove_cvref_t<U>, Error>)
-  Result(U&& value) : state_(std::in_place_index<0>, std::forward<U>(value)) {}
+  requires(std::is_convertible_v<U&&, T> && !std::is_same_v<std::remove_cvref_t<U>, T> &&
+           !std::is_same_v<std::remove_cvref_t<U>, Result> && !std::is_same_v<std::remove_cvref_t<U>, Error>)
+      Result(U&& value)
+      : state_(std::in_place_index<0>, std::forward<U>(value)) {}
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
 
   bool has_value() const noexcept { return state_.index() == 0; }
@@ -126,7 +127,8 @@ class [[nodiscard]] Result {
 #define NAYSAY_JOIN_TOKENS(a, b) NAYSAY_JOIN_TOKENS_(a, b)
 
 // NAYSAY_TRY(declaration, result): returns the error of `result` from this function, or declares its value.
-#define NAYSAY_TRY(declaration, ...) NAYSAY_TRY_AS(NAYSAY_JOIN_TOKENS(naysay_result_, __LINE__), declaration, __VA_ARGS__)
+#define NAYSAY_TRY(declaration, ...) \
+  NAYSAY_TRY_AS(NAYSAY_JOIN_TOKENS(naysay_result_, __LINE__), declaration, __VA_ARGS__)
 #define NAYSAY_TRY_AS(result, declaration, ...)  \
   auto result = (__VA_ARGS__);                   \
   if (!result) return std::move(result).error(); \

@@ -86,8 +86,7 @@ class BasicGrowingCuckoo {
   static Result<BasicGrowingCuckoo> build(const Workload& w, const Params& p, const BuildOptions& o = {}) {
     using namespace cuckoo::detail;
     if (!(p.growth >= 1 && p.growth <= 1e9))
-      return Error{Errc::invalid_argument,
-                   "growing-cuckoo: growth is " + to_text(p.growth) + "; it must be 1 to 1e9"};
+      return Error{Errc::invalid_argument, "growing-cuckoo: growth is " + to_text(p.growth) + "; it must be 1 to 1e9"};
     const double planned = static_cast<double>(o.room(w)) * p.growth;
     if (planned > 1.5e10)
       return Error{Errc::invalid_argument, "growing-cuckoo: " + to_text(o.room(w)) + " keys that grow " +
@@ -103,10 +102,9 @@ class BasicGrowingCuckoo {
     for (unsigned g = kMinTagBits; g <= kMaxTagBits && place_bits - level + g <= kMaxWidth; ++g)
       if (Table::bits_for(paid_buckets(o.room(w)), place_bits + g) <= budget) tag_bits = g;
     if (tag_bits == 0)
-      return Error{Errc::out_of_budget,
-                   "growing-cuckoo: bits_per_key is " + to_text(p.bits_per_key) + "; to grow " + to_text(p.growth) +
-                       "-fold it needs " +
-                       to_text(std::ceil((place_bits - level + kMinTagBits) / kLoad * 10) / 10)};
+      return Error{Errc::out_of_budget, "growing-cuckoo: bits_per_key is " + to_text(p.bits_per_key) + "; to grow " +
+                                            to_text(p.growth) + "-fold it needs " +
+                                            to_text(std::ceil((place_bits - level + kMinTagBits) / kLoad * 10) / 10)};
     BasicGrowingCuckoo f;
     f.bits_per_key_ = p.bits_per_key;
     f.growth_ = p.growth;
@@ -132,8 +130,10 @@ class BasicGrowingCuckoo {
     for (unsigned forced = 0;; ++forced) {
       switch (newest().insert(a)) {
         case Put::done:
-        case Put::copied: return true;
-        case Put::full: break;
+        case Put::copied:
+          return true;
+        case Put::full:
+          break;
       }
       // Hardly ever at this load: only in tables of a few buckets, or where many copies meet.
       if (forced == kMaxForced || !grow()) return forced == kMaxForced && open_era() && newest().insert(a) != Put::full;
@@ -276,9 +276,11 @@ class BasicGrowingCuckoo {
   static constexpr std::uint64_t kSpareSlots = 16;  // small tables are uneven
   static constexpr std::uint64_t kFreeBits = 512;
   static constexpr unsigned kMaxForced = 64;
-  static constexpr unsigned kFirstBuckets = 16;     // of an era that is opened later
+  static constexpr unsigned kFirstBuckets = 16;  // of an era that is opened later
 
-  static Error no_memory() { return {Errc::build_failed, "growing-cuckoo: out of memory; fewer bits_per_key would help"}; }
+  static Error no_memory() {
+    return {Errc::build_failed, "growing-cuckoo: out of memory; fewer bits_per_key would help"};
+  }
 
   static std::uint64_t buckets_for(std::uint64_t keys) noexcept {
     return std::max<std::uint64_t>(
@@ -287,8 +289,9 @@ class BasicGrowingCuckoo {
   }
   static std::uint64_t paid_buckets(std::uint64_t keys) noexcept {
     return std::max<std::uint64_t>(
-        2, divide_up(static_cast<std::uint64_t>(std::ceil(static_cast<double>(std::max<std::uint64_t>(keys, 1)) / kLoad)),
-                     cuckoo::detail::kSlots));
+        2,
+        divide_up(static_cast<std::uint64_t>(std::ceil(static_cast<double>(std::max<std::uint64_t>(keys, 1)) / kLoad)),
+                  cuckoo::detail::kSlots));
   }
   static std::uint64_t room_for(std::uint64_t buckets) noexcept {
     const std::uint64_t slots = buckets * cuckoo::detail::kSlots;
@@ -325,8 +328,8 @@ class BasicGrowingCuckoo {
     const unsigned place_bits = std::min(kMaxPlaceBits, last.place_bits() + more);
     const unsigned total = place_bits + last.tag_bits();
     const unsigned level = total > kMaxWidth ? total - kMaxWidth : 0;
-    const std::uint64_t buckets =
-        std::min(std::uint64_t{1} << place_bits, std::max<std::uint64_t>(kFirstBuckets, (std::uint64_t{1} << level) + 1));
+    const std::uint64_t buckets = std::min(std::uint64_t{1} << place_bits,
+                                           std::max<std::uint64_t>(kFirstBuckets, (std::uint64_t{1} << level) + 1));
     Table next;
     if (!next.start(buckets, place_bits, last.tag_bits(), last.seed())) return false;
     eras_.push_back(std::move(next));

@@ -84,11 +84,10 @@ class Guarded {
   };
 
   static constexpr Claims kClaims = {
-      .about =
-          !AddressedFilter<Base>
-              ? "a counting filter and a guard: a false positive that is given or reported is refused from then on"
-          : kGrows ? "as guarded, without a fixed capacity: it grows and no answer changes"
-                   : "inserts and deletes; a false positive that is given or reported is refused from then on",
+      .about = !AddressedFilter<Base>
+                   ? "a counting filter and a guard: a false positive that is given or reported is refused from then on"
+               : kGrows ? "as guarded, without a fixed capacity: it grows and no answer changes"
+                        : "inserts and deletes; a false positive that is given or reported is refused from then on",
       .uses_negatives = true,
       .exact_on_negatives = AddressedFilter<Base>,
       .fpr_model_error = Base::kClaims.fpr_model_error,

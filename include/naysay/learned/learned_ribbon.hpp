@@ -57,7 +57,7 @@ class LearnedRibbon {
  public:
   struct Params {
     double bits_per_key = 10;
-    double max_times = 2;           // no kind of stranger is accepted more than this many times as often as by a plain ribbon
+    double max_times = 2;  // no kind of stranger is accepted more than this many times as often as by a plain ribbon
     std::uint32_t regions = 8;      // at most
     std::uint32_t log_weights = 0;  // the model has 2^log_weights weights of 4 bits; 0: the planner's choice
 

@@ -123,8 +123,8 @@ class HeavyCosts {
 
   std::uint64_t capacity_;
   double half_life_;
-  double base_ = 0;   // the time at which a cost counts once
-  double total_ = 0;  // of all costs, aged as they are
+  double base_ = 0;          // the time at which a cost counts once
+  double total_ = 0;         // of all costs, aged as they are
   std::vector<Entry> heap_;  // the smallest estimate first
   std::unordered_map<Digest, std::size_t, Hash> at_;
 };

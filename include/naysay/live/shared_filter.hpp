@@ -81,11 +81,21 @@ class SharedFilter {
     return body(filter_);
   }
 
-  std::uint64_t keys() const noexcept { return locked([this] { return filter_.keys(); }); }
-  std::uint64_t capacity() const noexcept { return locked([this] { return filter_.capacity(); }); }
-  std::size_t eras() const noexcept { return locked([this] { return filter_.eras(); }); }
-  double expected_fpr() const noexcept { return locked([this] { return filter_.expected_fpr(); }); }
-  std::uint64_t size_bits() const noexcept { return locked([this] { return filter_.size_bits(); }); }
+  std::uint64_t keys() const noexcept {
+    return locked([this] { return filter_.keys(); });
+  }
+  std::uint64_t capacity() const noexcept {
+    return locked([this] { return filter_.capacity(); });
+  }
+  std::size_t eras() const noexcept {
+    return locked([this] { return filter_.eras(); });
+  }
+  double expected_fpr() const noexcept {
+    return locked([this] { return filter_.expected_fpr(); });
+  }
+  std::uint64_t size_bits() const noexcept {
+    return locked([this] { return filter_.size_bits(); });
+  }
 
   // Requires that no other thread uses either.
   SharedFilter(SharedFilter&& other) noexcept : filter_(std::move(other.filter_)) {}

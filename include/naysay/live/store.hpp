@@ -72,11 +72,11 @@ struct Recovery {
 };
 
 struct StoreMetrics {
-  std::uint64_t operations = 0;       // logged since open
-  std::uint64_t log_bytes = 0;        // that the next open would replay
+  std::uint64_t operations = 0;  // logged since open
+  std::uint64_t log_bytes = 0;   // that the next open would replay
   std::uint64_t syncs = 0;
-  std::uint64_t checkpoints = 0;      // since open
-  std::uint64_t checkpoint = 0;       // the number of the last one
+  std::uint64_t checkpoints = 0;        // since open
+  std::uint64_t checkpoint = 0;         // the number of the last one
   double seconds_since_checkpoint = 0;  // or since open
   bool failed = false;
 };

@@ -79,8 +79,8 @@ class TaughtRibbon {
   static Params params_for(double fpr) { return {.bits_per_key = bits_per_key(fpr), .width = 64}; }
   static ExpectedRates predict(const Outlook& o) {
     const CostCurve costs(o.costs);
-    const auto plan = ribbon::plan(
-        {.keys = o.keys, .bits_per_key = o.bits_per_key, .stranger_share = o.stranger_share}, costs);
+    const auto plan =
+        ribbon::plan({.keys = o.keys, .bits_per_key = o.bits_per_key, .stranger_share = o.stranger_share}, costs);
     return {plan.stranger_fpr, costs.count() == 0 ? std::nan("") : plan.known, plan.wfpr};
   }
 

@@ -86,7 +86,8 @@ class AdaptiveStacked {
         return Error{Errc::invalid_argument, std::string("adaptive_stacked: ") + name + " is " + rounded_text(value) +
                                                  "; it must be more than 0 and at most 1e9"};
     if (!(p.zipf >= 0 && p.zipf <= 4))
-      return Error{Errc::invalid_argument, "adaptive_stacked: zipf is " + rounded_text(p.zipf) + "; it must be in [0, 4]"};
+      return Error{Errc::invalid_argument,
+                   "adaptive_stacked: zipf is " + rounded_text(p.zipf) + "; it must be in [0, 4]"};
     const auto room = static_cast<double>(std::max<std::uint64_t>(o.room(w), 1));
     const auto budget = static_cast<double>(budget_bits(p.bits_per_key, o.room(w)));
     const auto buckets =

@@ -6,11 +6,10 @@
 // GCC 12 may write a digest that arrives in two registers to the stack as two words and read it back as one vector. No
 // processor forwards that, so every query waits until the one before it is back from memory. The interface options of
 // naysay::naysay switch the optimisation off that does it; tests/install/speed.sh compiles this file with and without.
-#include <naysay/naysay.hpp>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <naysay/naysay.hpp>
 #include <vector>
 
 namespace {
@@ -37,8 +36,9 @@ void measure(const char* how, const char* name, const std::vector<naysay::Digest
                  static_cast<double>(strangers.size()));
   }
   std::sort(ns.begin(), ns.end());
-  std::printf("{\"compiled\": \"%s\", \"filter\": \"%s\", \"query_ns\": %.2f, \"least_ns\": %.2f, \"accepted\": %llu}\n",
-              how, name, ns[kRounds / 2], ns.front(), static_cast<unsigned long long>(yes / kRounds));
+  std::printf(
+      "{\"compiled\": \"%s\", \"filter\": \"%s\", \"query_ns\": %.2f, \"least_ns\": %.2f, \"accepted\": %llu}\n", how,
+      name, ns[kRounds / 2], ns.front(), static_cast<unsigned long long>(yes / kRounds));
 }
 
 }  // namespace

@@ -17,8 +17,8 @@ namespace naysay::cuckoo::detail {
 
 inline constexpr unsigned kSlots = 4;
 inline constexpr unsigned kMaxPlaceBits = 32, kMinTagBits = 4, kMaxTagBits = 25;
-inline constexpr unsigned kNarrow = 16;    // up to this width a bucket fits a word; beyond, half a bucket does
-inline constexpr unsigned kMaxWidth = 29;  // 2 * 29 bits and up to 6 in front of them are a word
+inline constexpr unsigned kNarrow = 16;      // up to this width a bucket fits a word; beyond, half a bucket does
+inline constexpr unsigned kMaxWidth = 29;    // 2 * 29 bits and up to 6 in front of them are a word
 inline constexpr std::uint64_t kStrip = 16;  // buckets that are repacked together: a whole number of words
 
 inline constexpr unsigned kMinBlockBits = 4;  // a strip
@@ -112,11 +112,11 @@ class Alone {
   }
   // Words for a block; empty if there is no memory.
   Array<std::uint64_t> make(std::uint64_t words) noexcept { return Array<std::uint64_t>::try_make_raw(words); }
-  void retire(Array<std::uint64_t>) noexcept {}  // nobody reads it any more
+  void retire(Array<std::uint64_t>) noexcept {}           // nobody reads it any more
   void changing(const Array<std::uint64_t>&) noexcept {}  // these words are written to or retired next
-  void publish(const Layer&, std::uint64_t) noexcept {}  // the words of this block are others now
-  void moved(std::uint64_t, std::uint64_t) noexcept {}  // the entry stands at both sides; next, it leaves the first
-  static constexpr bool kWholeBlocks = false;           // the last block is as long as it must be
+  void publish(const Layer&, std::uint64_t) noexcept {}   // the words of this block are others now
+  void moved(std::uint64_t, std::uint64_t) noexcept {}    // the entry stands at both sides; next, it leaves the first
+  static constexpr bool kWholeBlocks = false;             // the last block is as long as it must be
   bool begin(unsigned, unsigned) noexcept { return true; }
   // Of a layer's blocks: a 32nd of the layer, or, if it is large, enough for huge pages.
   static unsigned block_bits(unsigned known) noexcept {

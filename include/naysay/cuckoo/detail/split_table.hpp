@@ -73,9 +73,10 @@ class SplitTable {
     layers_[kWide].start(total_bits(), level, access_.block_bits(level));
     layers_[kNarrowed].start(total_bits(), level + 1, access_.block_bits(level + 1));
     bool made = true;
-    for_each_run(buckets_, half_, done_, layers_[kWide].block_bits, layers_[kNarrowed].block_bits, [&](std::uint64_t first, std::uint64_t last, bool wide) {
-      made = made && add_words(layers_[wide], first, last, last - first);
-    });
+    for_each_run(buckets_, half_, done_, layers_[kWide].block_bits, layers_[kNarrowed].block_bits,
+                 [&](std::uint64_t first, std::uint64_t last, bool wide) {
+                   made = made && add_words(layers_[wide], first, last, last - first);
+                 });
     return made;
   }
 
@@ -110,9 +111,7 @@ class SplitTable {
   std::uint64_t side(Address a) const noexcept {
     return (std::uint64_t{a.tag} << place_bits_) | (a.place & place_mask());
   }
-  std::uint64_t other(std::uint64_t side, std::uint32_t hop) const noexcept {
-    return side ^ (hop & place_mask());
-  }
+  std::uint64_t other(std::uint64_t side, std::uint32_t hop) const noexcept { return side ^ (hop & place_mask()); }
   void prefetch(Address a) const noexcept {
     const std::uint64_t first = side(a);
     if constexpr (Access::kShared) return prefetch_next_to_a_writer(first, other(first, a.hop));
@@ -293,7 +292,7 @@ class SplitTable {
   // A writer may change anything meanwhile, one word at a time. What is read is judged afterwards:
   //   an entry is moved by writing it at the other side, counting the move (Access::moved), and clearing it here;
   //   a split writes the new bucket, then the number of buckets, then clears the old one;
-    //   buckets are repacked into other words, then `progress` says so, and the old words are retired;
+  //   buckets are repacked into other words, then `progress` says so, and the old words are retired;
   //   words that were retired are used again only after Access::recycled() has changed.
   // So an entry that was there all the time is found, or one of these numbers has changed. A "maybe" needs only that the
   // words were not recycled.
@@ -371,7 +370,8 @@ class SplitTable {
     const std::uint64_t* words = layer.words(bucket);
     const std::uint64_t bit = layer.at(bucket) * kSlots * layer.width;
     if (in_words()) {
-      const std::uint64_t found = layer.four.matches(Access::window(words, bit), layer.four.repeat(v ^ layer.slot_mask));
+      const std::uint64_t found =
+          layer.four.matches(Access::window(words, bit), layer.four.repeat(v ^ layer.slot_mask));
       return found == 0 ? -1 : slot_of(found, layer.width);
     }
     const std::uint64_t wanted = layer.two.repeat(v ^ layer.slot_mask);
@@ -424,13 +424,13 @@ class SplitTable {
   void move_along(const Node* nodes, unsigned i, unsigned slot, std::uint64_t to, unsigned gap, std::uint64_t first,
                   std::uint64_t second) noexcept;
 
-  Layer layers_[2];            // kNarrowed, kWide
-  std::uint64_t buckets_ = 0;  // B
-  std::uint64_t half_ = 0;     // 2^l, less than B and at least half of it
-  std::uint64_t done_ = 0;     // buckets from 0 on that are split and repacked
-  std::uint64_t progress_ = 0; // l and done in one word, for readers next to a writer: it never comes back to a value
-  std::uint64_t count_ = 0;    // slots in use
-  std::uint64_t seed_ = 0;     // of hop()
+  Layer layers_[2];             // kNarrowed, kWide
+  std::uint64_t buckets_ = 0;   // B
+  std::uint64_t half_ = 0;      // 2^l, less than B and at least half of it
+  std::uint64_t done_ = 0;      // buckets from 0 on that are split and repacked
+  std::uint64_t progress_ = 0;  // l and done in one word, for readers next to a writer: it never comes back to a value
+  std::uint64_t count_ = 0;     // slots in use
+  std::uint64_t seed_ = 0;      // of hop()
   std::uint32_t place_bits_ = 0, tag_bits_ = 0;
   [[no_unique_address]] Access access_;
 };

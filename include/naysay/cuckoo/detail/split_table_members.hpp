@@ -55,8 +55,8 @@ bool SplitTable<Access>::repack(std::uint64_t buckets) noexcept {
   Layer &wide = layers_[kWide], &narrow = layers_[kNarrowed];
   if (!make_bucket(narrow, done_ + buckets - 1)) return false;
   const std::uint64_t* in = wide.words(done_);
-  std::uint64_t* out = narrow.blocks[narrow.block_of(done_)].words.mutable_data() +
-                       narrow.at(done_) * kSlots * narrow.width / 64;
+  std::uint64_t* out =
+      narrow.blocks[narrow.block_of(done_)].words.mutable_data() + narrow.at(done_) * kSlots * narrow.width / 64;
   std::uint64_t word = 0, filled = 0;
   const std::uint64_t first = wide.at(done_) * kSlots;
   for (std::uint64_t slot = first; slot < first + buckets * kSlots; ++slot) {
@@ -116,8 +116,8 @@ bool SplitTable<Access>::make_room(std::uint64_t first, std::uint64_t second) no
 
 template <class Access>
 template <class Node>
-void SplitTable<Access>::move_along(const Node* nodes, unsigned i, unsigned slot, std::uint64_t to, unsigned gap, std::uint64_t first,
-                std::uint64_t second) noexcept {
+void SplitTable<Access>::move_along(const Node* nodes, unsigned i, unsigned slot, std::uint64_t to, unsigned gap,
+                                    std::uint64_t first, std::uint64_t second) noexcept {
   for (;; i = nodes[i].parent) {
     const std::uint64_t from = side_of(nodes[i].bucket, get(nodes[i].bucket, slot));
     const std::uint64_t there = other(from, hop_at(from));
@@ -147,20 +147,22 @@ Result<Ok> SplitTable<Access>::validate() const {
       layers_[kNarrowed].known != level + 1 || layers_[kNarrowed].width + 1 != layers_[kWide].width ||
       layers_[kWide].width > kMaxWidth)
     return wrong("a table has slots of " + std::to_string(layers_[kWide].width) + " and " +
-                 std::to_string(layers_[kNarrowed].width) + " bits; that does not fit its " +
-                 std::to_string(buckets_) + " buckets");
+                 std::to_string(layers_[kNarrowed].width) + " bits; that does not fit its " + std::to_string(buckets_) +
+                 " buckets");
   for (const Layer& layer : layers_)
     if (layer.block_bits < kMinBlockBits || layer.block_bits > kMaxPlaceBits)
       return wrong("a table has blocks of 2^" + std::to_string(layer.block_bits) + " buckets; it must be 2^4 to 2^32");
   std::string short_run;
-  for_each_run(buckets_, half_, done_, layers_[kWide].block_bits, layers_[kNarrowed].block_bits, [&](std::uint64_t first, std::uint64_t last, bool wide) {
-    const Layer& layer = layers_[wide];
-    const std::uint64_t needed = words_for(last - first, layer.width), k = layer.block_of(first);
-    const std::uint64_t used = k < layer.blocks.size() ? layer.blocks[k].used : 0;
-    if (used < needed)
-      short_run = "the block of bucket " + std::to_string(first) + " has " + std::to_string(used) + " words of " +
-                  std::to_string(layer.width) + "-bit slots; it needs " + std::to_string(needed);
-  });
+  for_each_run(buckets_, half_, done_, layers_[kWide].block_bits, layers_[kNarrowed].block_bits,
+               [&](std::uint64_t first, std::uint64_t last, bool wide) {
+                 const Layer& layer = layers_[wide];
+                 const std::uint64_t needed = words_for(last - first, layer.width), k = layer.block_of(first);
+                 const std::uint64_t used = k < layer.blocks.size() ? layer.blocks[k].used : 0;
+                 if (used < needed)
+                   short_run = "the block of bucket " + std::to_string(first) + " has " + std::to_string(used) +
+                               " words of " + std::to_string(layer.width) + "-bit slots; it needs " +
+                               std::to_string(needed);
+               });
   if (!short_run.empty()) return wrong(short_run);
   if (const std::uint64_t used = count_used(); used != count_)
     return wrong("a table counts " + std::to_string(count_) + " keys; it has " + std::to_string(used));

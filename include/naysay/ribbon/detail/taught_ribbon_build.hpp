@@ -97,7 +97,8 @@ class TaughtRibbonBuilder {
   }
   Error out_of_budget() const {
     return {Errc::out_of_budget, "taught-ribbon: " + rounded_text(bits_per_key_) +
-                                     " bits per key buy no plane; give at least " + rounded_up_text(sizes_.bits_per_key(1))};
+                                     " bits per key buy no plane; give at least " +
+                                     rounded_up_text(sizes_.bits_per_key(1))};
   }
 
   static Error unhashed() {
