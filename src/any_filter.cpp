@@ -41,7 +41,8 @@ struct BareHeader {
 };
 static_assert(sizeof(BareHeader) == 8);
 
-constexpr double kMaxBitsPerKey = 4096;  // beyond, storing the keys themselves is smaller
+constexpr double kMaxBitsPerKey = 4096;          // above this, storing the keys is smaller
+constexpr double kMaxBits = 9007199254740992.0;  // 2^53 bits, a petabyte: more than any address space holds
 
 std::uint64_t file_checksum(FileHeader header, std::span<const std::byte> bytes) {
   header.checksum = 0;
@@ -62,11 +63,14 @@ Result<const FilterType*> type_with_id(std::uint32_t id) {
 
 }  // namespace
 
-Result<Ok> check_build(std::string_view who, const Workload& w, double bits_per_key) {
+Result<Ok> check_build(std::string_view who, const Workload& w, double bits_per_key, const BuildOptions& options) {
   const std::string start = std::string(who) + ": ";
   if (!(bits_per_key > 0 && bits_per_key <= kMaxBitsPerKey))
     return Error{Errc::invalid_argument, start + "bits_per_key is " + rounded_text(bits_per_key) +
                                              "; it must be more than 0 and at most " + to_text(kMaxBitsPerKey)};
+  if (const double bits = bits_per_key * static_cast<double>(options.room(w)); bits > kMaxBits)
+    return Error{Errc::out_of_budget, start + to_text(options.room(w)) + " keys at " + rounded_text(bits_per_key) +
+                                          " bits each are more than " + rounded_text(kMaxBits) + " bits"};
   if (!w.costs.empty() && w.costs.size() != w.negatives.size())
     return Error{Errc::invalid_argument, start + std::to_string(w.costs.size()) + " costs for " +
                                              std::to_string(w.negatives.size()) + " negatives; give one each, or none"};

@@ -129,7 +129,8 @@ class NAYSAY_EXPORT AnyFilter : public KeyFront<AnyFilter> {
   // may_contain, insert, erase and adapt come from KeyFront. Requires type().warming:
   bool full() const noexcept { return model_->full(); }
   Result<Ok> warm(std::span<const Digest> keys);
-  // Removes what only insert needs (IndexedFilter): a smaller file answers the same, and accepts no more keys.
+  // Removes what only insert needs (IndexedFilter): a smaller file answers the same. If negatives are pinned, it accepts
+  // no more keys.
   void drop_index() noexcept { model_->drop_index(); }
 
   // ---- what it is ----

@@ -26,8 +26,8 @@ namespace naysay {
 class Outcome {
  public:
   enum Value : std::uint8_t {
-    done,         // insert: the key is in. erase: it is out. adapt: the negative is refused from now on
-    no_room,      // insert: the filter is full. adapt: the negative is not refused (yet). No key is affected
+    done,     // insert: the key is in. erase: it is out. adapt: the negative is refused from now on
+    no_room,  // insert: the filter is full, or cannot grow. adapt: the negative is not refused (yet). Nothing else changed
     absent,       // erase: the filter denies the key. Nothing has changed
     unsupported,  // filters of this type cannot do it. Nothing has changed
     no_memory,    // a mapped filter copies itself at its first change, and could not. Nothing has changed
@@ -97,19 +97,27 @@ class KeyFront {
   void may_contain(std::span<const Digest> keys, std::uint8_t* out) const noexcept { self().query(keys, out); }
 
   // Insert a key; erase one that is in the set; stop accepting a negative that was accepted, and that costs this much.
-  // The contracts stand at the concepts of core/filter.hpp.
+  // The contracts stand at the concepts of core/filter.hpp. What the type cannot do does not compile.
+  // clang-format off
   template <Key T>
-  Outcome insert(const T& key) noexcept {
+  Outcome insert(const T& key) noexcept
+    requires requires(Self& s, Digest d) { s.insert_digest(d); }
+  {
     return takes<T>() ? self().insert_digest(digest_of(self().hasher(), key)) : Outcome::wrong_kind;
   }
   template <Key T>
-  Outcome erase(const T& key) noexcept {
+  Outcome erase(const T& key) noexcept
+    requires requires(Self& s, Digest d) { s.erase_digest(d); }
+  {
     return takes<T>() ? self().erase_digest(digest_of(self().hasher(), key)) : Outcome::wrong_kind;
   }
   template <Key T>
-  Outcome adapt(const T& negative, float cost = 1) noexcept {
+  Outcome adapt(const T& negative, float cost = 1) noexcept
+    requires requires(Self& s, Digest d) { s.adapt_digest(d, 1.0f); }
+  {
     return takes<T>() ? self().adapt_digest(digest_of(self().hasher(), negative), cost) : Outcome::wrong_kind;
   }
+  // clang-format on
 
  private:
   static constexpr std::size_t kPiece = 256;  // digests that are queried together: 4 KiB of stack

@@ -10,7 +10,7 @@
 //   auto g = naysay::open<naysay::Bloom>("words.nsy");                      // fails if the file holds another filter
 //
 // What the type cannot do does not compile: a Keyed<Xor> has no insert. A Keyed<F> of a registered filter converts to
-// AnyFilter (any_filter.hpp), which is the same with the type known at run time.
+// AnyFilter (any_filter.hpp), which has its type at run time, and also warms, clones and drops indices.
 //
 // Threads and memory: the contract stands in naysay.hpp.
 #pragma once
@@ -33,13 +33,13 @@ namespace naysay {
 
 struct FilterType;  // any_filter.hpp
 
-// What a file says of a filter besides its fields, and what keeps its bytes alive.
+// What a file stores in addition to the fields of a filter, and what keeps its bytes alive.
 struct FilterFacts {
   Hasher hasher = {};
   KeyKind key_kind = KeyKind::unknown;
   std::uint64_t keys = 0;                 // built from, plus inserted, less erased
   std::shared_ptr<const void> mapping{};  // of a file that is queried in place
-  bool borrowed = false;                  // the arrays lie in memory that somebody else keeps
+  bool borrowed = false;                  // the arrays lie in memory that the caller owns
 };
 
 namespace file_detail {
@@ -85,8 +85,9 @@ Result<Ok> read(FieldReader& from, bool with_params, typename F::Params& params,
 
 }  // namespace file_detail
 
-// The costs and shares of a workload and the bits per key make sense. `who` begins the message.
-NAYSAY_EXPORT Result<Ok> check_build(std::string_view who, const Workload& w, double bits_per_key);
+// The costs and shares of a workload, the bits per key and the room make sense. `who` begins the message.
+NAYSAY_EXPORT Result<Ok> check_build(std::string_view who, const Workload& w, double bits_per_key,
+                                     const BuildOptions& options);
 
 template <Filter F>
 class Keyed : public KeyFront<Keyed<F>> {
@@ -101,7 +102,7 @@ class Keyed : public KeyFront<Keyed<F>> {
   static Result<Keyed> build(std::string_view who, const Workload& w, const Params& params, const BuildOptions& options,
                              KeyKind kind = KeyKind::unknown) {
     return no_memory_is_an_error(who, [&]() -> Result<Keyed> {
-      NAYSAY_CHECK(check_build(who, w, params.bits_per_key));
+      NAYSAY_CHECK(check_build(who, w, params.bits_per_key, options));
       NAYSAY_TRY(F filter, F::build(w, params, options));
       return Keyed(std::move(filter), params, {.hasher = options.hasher, .key_kind = kind, .keys = w.keys.size()});
     });

@@ -9,9 +9,10 @@
 //   auto filter = naysay::build<naysay::TaughtRibbon>(blocked, allowed, {.bits_per_key = 10});
 //   if (!filter) return report(filter.error());
 //   if (filter->may_contain("evil.example")) block();
-//   filter->save("blocked.nsy");
+//   if (auto saved = filter->save("blocked.nsy"); !saved) return report(saved.error());
 //
 //   auto live = naysay::open("live.nsy");       // any filter, type known at run time
+//   if (!live) return report(live.error());
 //   live->insert("newest.example");
 //   live->adapt("popular.example", 1000);
 //
@@ -21,13 +22,18 @@
 //             `naysay compare` says which one to use for your keys.
 //
 // Threads     Calls on const objects (may_contain, save, expected_fpr, ...) may run at the same time on one filter, from
-//             any number of threads. A call that changes a filter (insert, erase, adapt, warm, assignment, a move)
-//             needs it alone: no other call may run on that filter at the same time, reads included. To replace a
-//             filter while others read it, keep it in a std::shared_ptr<const AnyFilter> and swap the pointer.
+//             any number of threads. A call that changes a filter (insert, erase, adapt, warm, drop_index, change,
+//             assignment, a move) needs it alone: no other call may run on that filter at the same time, reads
+//             included. To replace a filter while others read it, use Swapped (live/swapped.hpp) or a
+//             std::atomic<std::shared_ptr<const AnyFilter>>; to change one, SharedFilter (live/shared_filter.hpp).
 // Memory      Functions that return a Result report a failed allocation as Errc::no_memory, from worker threads too;
-//             insert, erase and adapt report it as Outcome::no_memory. Nothing has changed then. Queries do not
-//             allocate. A program compiled without exceptions ends where the standard library cannot allocate.
-// Exceptions  None are thrown, except by Result::value(). A Progress callback or a range that throws passes through.
+//             insert, erase and adapt report it as Outcome::no_memory, or as no_room where a filter that grows could
+//             not. Nothing has changed then. Queries do not allocate. A program compiled without exceptions ends where the standard library cannot allocate.
+// Exceptions  Result::value() throws. What returns a container (to_bytes, params, filter_types' defaults) may throw
+//             std::bad_alloc. An exception of a Progress callback or of a range passes through build; in a batch query
+//             it ends the program.
+// Planning    Workload::stranger_share, the share of queries about strangers, is 0.01 here; AnyFilter::build and
+//             Keyed<F>::build take a Workload and let you say another.
 // Files       open() queries a file in place; it must not be truncated or overwritten meanwhile (replace it by rename,
 //             as save() does). load() copies it.
 #pragma once
@@ -68,7 +74,7 @@ struct NoNegatives : std::ranges::empty_view<Digest> {};
 
 namespace door_detail {
 
-// The digests of a range of keys, and their bytes if a filter reads them. Digests that already lie in a row are viewed.
+// The digests of a range of keys, and their bytes if a filter reads them. A contiguous range of digests is not copied.
 class Digested {
  public:
   template <class Keys>

@@ -124,6 +124,16 @@ static_assert(CanBeQueriedWith<int> && CanBeQueriedWith<const char*> && CanBeQue
 static_assert(!CanBeQueriedWith<std::nullptr_t> && !CanBeQueriedWith<bool> && !CanBeQueriedWith<char> &&
               !CanBeQueriedWith<double>);
 
+template <class K>
+concept CanInsert = requires(K& k) { k.insert("key"); };
+static_assert(CanInsert<Keyed<Bloom>> && CanInsert<AnyFilter> && !CanInsert<Keyed<Xor>>);
+
+TEST(FrontDoor, RefusesMoreBitsThanThereCanBe) {
+  const auto f = build<Bloom>(std::vector<int>{1}, {.bits_per_key = 4096}, {.capacity = std::uint64_t{1} << 60});
+  ASSERT_FALSE(f);
+  EXPECT_EQ(f.error().code, Errc::out_of_budget);
+}
+
 TEST(FrontDoor, TakesZeroForAnInteger) {
   const auto f = must(build<Xor>(std::vector<int>{0}));
   EXPECT_TRUE(f.may_contain(0));

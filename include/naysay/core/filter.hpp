@@ -9,7 +9,7 @@
 //
 //   Workload --F::build(workload, params, options)--> F --may_contain(digest)--> no | maybe
 //
-// What the compiler can check is a concept: Filter, and the refinements below for what some filters can do besides.
+// What the compiler can check is a concept: Filter, and the refinements below for optional abilities.
 // What it cannot check is a claim (F::kClaims), and the conformance tests hold every registered filter to its claims.
 // No filter inherits from anything. Inside the library filters are template parameters; outside, AnyFilter
 // (any_filter.hpp) holds any of them, and Keyed<F> (keyed.hpp) adds the hashing of keys and files.
@@ -104,7 +104,7 @@ concept AddressedFilter = DynamicFilter<F> && requires(const F& f, Digest d) {
 };
 
 // May keep an index next to the filter that only insert uses. size_bits() does not count it. Without it the filter
-// answers, erases and adapts as before, but accepts no more keys.
+// answers, erases and adapts as before, but accepts no more keys if negatives are pinned.
 template <class F>
 concept IndexedFilter = DynamicFilter<F> && requires(F& f, const F& c) {
   { c.index_bits() } noexcept -> std::same_as<std::uint64_t>;

@@ -52,7 +52,7 @@ class [[nodiscard]] Result {
   using value_type = T;
 
   Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
-  // Anything that converts to T, such as a Bloom filter to a Result<AnyFilter>.
+  // Anything that converts to T, such as a Keyed<Bloom> to a Result<AnyFilter>.
   template <class U>
   requires(std::is_convertible_v<U&&, T> && !std::is_same_v<std::remove_cvref_t<U>, T> &&
            !std::is_same_v<std::remove_cvref_t<U>, Result> && !std::is_same_v<std::remove_cvref_t<U>, Error>)

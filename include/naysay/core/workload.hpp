@@ -4,7 +4,7 @@
 //   Workload       the keys, the known negatives and what each of them costs
 //   BuildOptions   room for later keys, seed, threads, how keys are digested, progress and report
 //
-// Both are views: a build reads them and keeps nothing.
+// A Workload is a view: a build reads it and keeps nothing of it.
 #pragma once
 
 #include <algorithm>
@@ -54,7 +54,7 @@ struct Workload {
 };
 
 struct BuildOptions {
-  std::uint64_t capacity = 0;  // keys that a dynamic filter must have room for; fewer than the keys given: their number
+  std::uint64_t capacity = 0;  // a dynamic filter has room for max(capacity, number of keys)
   std::uint64_t seed = 0;      // same workload, parameters and seed: same bytes
   unsigned threads = 1;        // any number gives the same bytes
   Hasher hasher = {};          // how keys are digested; the digests of a Workload must have been made by it

@@ -34,8 +34,8 @@
 //            finds no room in the base, or no room in the guard for the pinned negatives that it would make the base
 //            accept, returns false and changes nothing. Erasing a key that may_contain denies returns false and
 //            changes nothing.
-// Does not   distinguish two keys with equal 128-bit digests: if one is guarded while the other is in, the one that is
-//            in is denied. (With guard = 0 this cannot happen.) The digest of 128 zeros cannot be pinned. It does not
+// Does not   distinguish two keys with equal 128-bit digests: if one is guarded while the other is in, the inserted
+//            key is denied. (With guard = 0 this cannot happen.) The digest of 128 zeros cannot be pinned. It does not
 //            detect erasure of a key that was never inserted (a false positive of the base); that may remove another
 //            key, as in the base alone.
 // Cost       Query: nothing more when the base says "no"; one word of the guard's hints when it says "maybe". Insert

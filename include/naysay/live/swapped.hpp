@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Swapped<T>: a value that is replaced as a whole while threads read it, such as a static filter and its next version.
 //
-//   Swapped<AnyFilter> live(std::move(*AnyFilter::map_file("set.nsy")));
+//   Swapped<AnyFilter> live(*naysay::open("set.nsy"));
 //   live.read([&](const AnyFilter& f) { return f.may_contain(key); });        any thread, any time
-//   live.swap(std::move(*AnyFilter::map_file("set.next.nsy")));               destroys the old one when its readers left
+//   live.swap(*naysay::open("set.next.nsy"));                                 destroys the old one when its readers left
 //
 // A reader counts itself in, reads the pointer, uses the value, and counts itself out. The counters are striped by
 // thread, so readers on different cores hardly ever write to one cache line, and each stripe has two, of which readers

@@ -4,8 +4,7 @@
 // A ribbon needs a few more slots than it has keys. The bits in the free slots are arbitrary, so the builder chooses
 // them such that known negatives get a wrong answer in some plane and are refused (detail/taught_shard.hpp says how).
 // If there are too many negatives for the free slots, an exact plane is added after the main planes: it has a slot for
-// every key and for every negative that the main planes accept. It is read only after they said "maybe", so a query of
-// a refused negative never reads it.
+// every key and for every negative that the main planes accept. It is read only after they said "maybe".
 //
 //   keys ----------+--> shards --TaughtShard--> main planes --- no ----> "no"
 //   negatives -----+                |               |
@@ -27,7 +26,7 @@
 // Does not   insert or erase keys after the build. A key that is also given as a negative is a key; the report counts
 //            it as a contradiction.
 // Cost       Build: one elimination per key. A negative is tested in each plane until one refuses it, and eliminated in
-//            a plane only while that has free slots. Query: as in Ribbon; a key also reads the exact plane, if any.
+//            a plane only while that has free slots. Query: as in Ribbon; what the main planes accept also reads the exact plane, if any.
 //            Memory of a build: 16 bytes per key and 24 bytes per negative of one group of shards, and 24 bytes per
 //            negative that the main planes accept, for the exact plane.
 // Source     our own; docs/taught_ribbon.md tells it as a story, taught_plan.hpp has the limit.
@@ -38,6 +37,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <string>

@@ -21,8 +21,8 @@
 // (Options::memtable_factory, skip lists only): each has a small concurrent Bloom filter of its keys. A key is in it
 // before the write becomes visible, and the filter lives as long as its memtable, which RocksDB keeps until the table
 // made of it is part of the database. So every path of writing is covered: batches, transactions, recovery from the log,
-// writes to the database behind the guard's back. (Counting generations of writes by events and sequence numbers was
-// tried first: a write can land in the memtable after the one it was counted for.)
+// writes to the database behind the guard's back. (Counting generations of writes by events and sequence numbers would
+// not do: a write can land in the memtable after the one it was counted for.)
 //
 // Tables. The guard hears of a table when it is created, before it becomes visible, and of its deletion after nobody can
 // read it any more; so what it knows is never less than what is there. The order of the checks does not matter: what a
@@ -48,7 +48,7 @@
 //   secondary databases          passed through (do not attach them: they hear of no new tables)
 //
 // Keep a small native filter below the guard (NewRibbonFilterPolicy(4) or so). The guard says that a key may be there,
-// not in which table; without a native filter a present key on three levels costs 2.3 reads.
+// not in which table; without a native filter a present key is searched on every level.
 //
 // Known negatives can be replaced at any time (Guard::set_negatives); tables learn them when they are written.
 //
