@@ -69,7 +69,7 @@ using StackedCountingBloom = Stacked<CountingBloom, 3>;
 
 #define NAYSAY_TYPE_OF(F, name, id) \
   template <>                       \
-  const FilterType& file_detail::type_of<F>() noexcept;
+  NAYSAY_EXPORT const FilterType& file_detail::type_of<F>() noexcept;
 NAYSAY_FILTERS(NAYSAY_TYPE_OF)
 #undef NAYSAY_TYPE_OF
 

@@ -2,6 +2,7 @@
 // All registered filters. Made from src/registry.cpp by ./dev golden.
 #pragma once
 
+#include "naysay/any_filter.hpp"
 #include "naysay/bloom/blocked_bloom.hpp"
 #include "naysay/bloom/bloom.hpp"
 #include "naysay/bloom/counting_bloom.hpp"
@@ -25,3 +26,76 @@
 #include "naysay/stacked/stacked.hpp"
 #include "naysay/variable_hash/adaptive_variable_hash.hpp"
 #include "naysay/variable_hash/variable_hash.hpp"
+
+namespace naysay {
+
+using StackedCountingBloom = Stacked<CountingBloom, 3>;
+
+namespace file_detail {
+template <>
+NAYSAY_EXPORT const FilterType& type_of<Bloom>() noexcept;
+template <>
+NAYSAY_EXPORT const FilterType& type_of<BlockedBloom>() noexcept;
+template <>
+NAYSAY_EXPORT const FilterType& type_of<CountingBloom>() noexcept;
+template <>
+NAYSAY_EXPORT const FilterType& type_of<Xor>() noexcept;
+template <>
+NAYSAY_EXPORT const FilterType& type_of<BinaryFuse>() noexcept;
+template <>
+NAYSAY_EXPORT const FilterType& type_of<Cuckoo>() noexcept;
+template <>
+NAYSAY_EXPORT const FilterType& type_of<Quotient>() noexcept;
+template <>
+NAYSAY_EXPORT const FilterType& type_of<Ribbon>() noexcept;
+template <>
+NAYSAY_EXPORT const FilterType& type_of<GrowingCuckoo>() noexcept;
+template <>
+NAYSAY_EXPORT const FilterType& type_of<WeightedBloom>() noexcept;
+template <>
+NAYSAY_EXPORT const FilterType& type_of<Habf>() noexcept;
+template <>
+NAYSAY_EXPORT const FilterType& type_of<FastHabf>() noexcept;
+template <>
+NAYSAY_EXPORT const FilterType& type_of<Seesaw>() noexcept;
+template <>
+NAYSAY_EXPORT const FilterType& type_of<AdaSeesaw>() noexcept;
+template <>
+NAYSAY_EXPORT const FilterType& type_of<WeightedCountingBloom>() noexcept;
+template <>
+NAYSAY_EXPORT const FilterType& type_of<Stacked<Bloom>>() noexcept;
+template <>
+NAYSAY_EXPORT const FilterType& type_of<Stacked<Cuckoo>>() noexcept;
+template <>
+NAYSAY_EXPORT const FilterType& type_of<Stacked<Quotient>>() noexcept;
+template <>
+NAYSAY_EXPORT const FilterType& type_of<Stacked<Ribbon>>() noexcept;
+template <>
+NAYSAY_EXPORT const FilterType& type_of<StackedCountingBloom>() noexcept;
+template <>
+NAYSAY_EXPORT const FilterType& type_of<AdaptiveStacked<Bloom>>() noexcept;
+template <>
+NAYSAY_EXPORT const FilterType& type_of<VariableHash>() noexcept;
+template <>
+NAYSAY_EXPORT const FilterType& type_of<TaughtRibbon>() noexcept;
+template <>
+NAYSAY_EXPORT const FilterType& type_of<GuardedCuckoo>() noexcept;
+template <>
+NAYSAY_EXPORT const FilterType& type_of<GuardedCountingBloom>() noexcept;
+template <>
+NAYSAY_EXPORT const FilterType& type_of<GuardedSeesaw>() noexcept;
+template <>
+NAYSAY_EXPORT const FilterType& type_of<GuardedGrowing>() noexcept;
+template <>
+NAYSAY_EXPORT const FilterType& type_of<LearnedBloom>() noexcept;
+template <>
+NAYSAY_EXPORT const FilterType& type_of<SandwichedBloom>() noexcept;
+template <>
+NAYSAY_EXPORT const FilterType& type_of<AdaBloom>() noexcept;
+template <>
+NAYSAY_EXPORT const FilterType& type_of<PartitionedLearned>() noexcept;
+template <>
+NAYSAY_EXPORT const FilterType& type_of<LearnedRibbon>() noexcept;
+}  // namespace file_detail
+
+}  // namespace naysay
