@@ -12,7 +12,7 @@ Result<AnyFilter> build(std::string_view filter, const Workload& workload, std::
   return no_memory_is_an_error(filter, [&]() -> Result<AnyFilter> {
     VariableHash::Params p;
     NAYSAY_CHECK(params_from_text(filter, params, p));
-    NAYSAY_CHECK(check_build(filter, workload, p.bits_per_key));
+    NAYSAY_CHECK(check_build(filter, workload, p.bits_per_key, options));
     NAYSAY_TRY(VariableHash built, build_variable_hash(workload, p, options));
     return Keyed<VariableHash>(std::move(built), p,
                                {.hasher = options.hasher, .key_kind = kind, .keys = workload.keys.size()});
