@@ -90,7 +90,8 @@ void add_observe(CommandLine& line, int&) {
       .shows_default()
       .type_name("N");
   c.option("--filter", o->filter, "count only keys that this filter accepts").type_name("F.nsy");
-  c.option("--adapt", o->adapt, "tell this filter of them, and save it, instead of writing them").type_name("F.nsy");
+  c.option("--adapt", o->adapt, "give them to this filter as false positives, and save it, instead of writing them")
+      .type_name("F.nsy");
   c.flag("-0,--null", o->nul, "lines end with NUL bytes");
   c.footer(
       "Example:\n"
