@@ -4,7 +4,6 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <ranges>
 
 #include "commands/commands.hpp"
 #include "naysay/any_filter.hpp"
@@ -33,9 +32,12 @@ int run(const Options& o) {
   Output out("-");
   std::uint64_t queried = 0, selected = 0;
   std::vector<std::uint8_t> answers;
+  std::vector<std::string_view> keys;
   need(for_each_batch(key_file(o.keys, o.nul), {}, [&](std::span<const Line> lines) -> Result<Ok> {
     answers.resize(lines.size());
-    filter.may_contain(lines | std::views::transform(&Line::text), answers);
+    keys.clear();
+    for (const Line& line : lines) keys.push_back(line.text);
+    filter.may_contain(keys, answers);
     queried += lines.size();
     for (std::size_t i = 0; i < lines.size(); ++i) {
       const bool maybe = answers[i] != 0, chosen = maybe != o.invert;

@@ -98,26 +98,18 @@ class KeyFront {
 
   // Insert a key; erase one that is in the set; stop accepting a negative that was accepted, and that costs this much.
   // The contracts stand at the concepts of core/filter.hpp. What the type cannot do does not compile.
-  // clang-format off
   template <Key T>
-  Outcome insert(const T& key) noexcept
-    requires requires(Self& s, Digest d) { s.insert_digest(d); }
-  {
+  Outcome insert(const T& key) noexcept {
     return takes<T>() ? self().insert_digest(digest_of(self().hasher(), key)) : Outcome::wrong_kind;
   }
   template <Key T>
-  Outcome erase(const T& key) noexcept
-    requires requires(Self& s, Digest d) { s.erase_digest(d); }
-  {
+  Outcome erase(const T& key) noexcept {
     return takes<T>() ? self().erase_digest(digest_of(self().hasher(), key)) : Outcome::wrong_kind;
   }
   template <Key T>
-  Outcome adapt(const T& negative, float cost = 1) noexcept
-    requires requires(Self& s, Digest d) { s.adapt_digest(d, 1.0f); }
-  {
+  Outcome adapt(const T& negative, float cost = 1) noexcept {
     return takes<T>() ? self().adapt_digest(digest_of(self().hasher(), negative), cost) : Outcome::wrong_kind;
   }
-  // clang-format on
 
  private:
   static constexpr std::size_t kPiece = 256;  // digests that are queried together: 4 KiB of stack

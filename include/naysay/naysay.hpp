@@ -70,7 +70,10 @@ template <class R>
 concept NegativeRange = std::ranges::input_range<R> && Negative<std::ranges::range_value_t<R>>;
 
 // The negatives of a filter that is given none: build<Bloom>(keys, {}, {.bits_per_key = 12}).
-struct NoNegatives : std::ranges::empty_view<Digest> {};
+struct NoNegatives {
+  const Digest* begin() const noexcept { return nullptr; }
+  const Digest* end() const noexcept { return nullptr; }
+};
 
 namespace door_detail {
 

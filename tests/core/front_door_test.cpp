@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <list>
 #include <map>
-#include <ranges>
+#include <numeric>
 #include <set>
 #include <string>
 
@@ -82,6 +82,13 @@ void accepts_all(const Keys& keys) {
   EXPECT_EQ(bytes, std::vector<std::uint8_t>(count, 1));
 }
 
+// As std::views::filter: begin() is not const.
+struct ReadOnce {
+  std::vector<int> keys = {1, 2, 3};
+  auto begin() { return keys.begin(); }
+  auto end() { return keys.end(); }
+};
+
 TEST(FrontDoor, TakesAnyRangeOfStringsIntegersAndDigests) {
   accepts_all(std::vector<std::string>{"a", "b", "c"});
   accepts_all(std::vector<std::string_view>{"a", "b"});
@@ -92,10 +99,12 @@ TEST(FrontDoor, TakesAnyRangeOfStringsIntegersAndDigests) {
   accepts_all(std::deque<int>{-1, 0, 7});
   accepts_all(std::vector<short>{});
   accepts_all(sample::numbers(0, 1000));
-  accepts_all(std::views::iota(0, 5000));
-  const auto odd = build<Bloom>(std::views::iota(0, 100) | std::views::filter([](int i) { return i % 2 == 1; }));
-  ASSERT_TRUE(odd);
-  EXPECT_EQ(odd->keys(), 50u) << "also a view that cannot be read when it is const";
+  std::vector<int> many(5000);
+  std::iota(many.begin(), many.end(), 0);
+  accepts_all(many);
+  const auto once = build<Bloom>(ReadOnce{});
+  ASSERT_TRUE(once);
+  EXPECT_EQ(once->keys(), 3u) << "also a range that cannot be read when it is const";
   const std::string_view array[] = {"a", "b"};
   accepts_all(std::span(array));
 }
@@ -123,10 +132,6 @@ static_assert(CanBeQueriedWith<int> && CanBeQueriedWith<const char*> && CanBeQue
               CanBeQueriedWith<Digest> && CanBeQueriedWith<std::uint64_t>);
 static_assert(!CanBeQueriedWith<std::nullptr_t> && !CanBeQueriedWith<bool> && !CanBeQueriedWith<char> &&
               !CanBeQueriedWith<double>);
-
-template <class K>
-concept CanInsert = requires(K& k) { k.insert("key"); };
-static_assert(CanInsert<Keyed<Bloom>> && CanInsert<AnyFilter> && !CanInsert<Keyed<Xor>>);
 
 TEST(FrontDoor, RefusesMoreBitsThanThereCanBe) {
   const auto f = build<Bloom>(std::vector<int>{1}, {.bits_per_key = 4096}, {.capacity = std::uint64_t{1} << 60});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memory/failing_new.hpp"
 
+#include <cstddef>
 #include <cstdlib>
 #include <new>
 

@@ -206,7 +206,7 @@ class Guarded {
     q.descending = descending;
     q.stranger_share = w.stranger_share;
     q.all = p.pinned;
-    const auto price = [&p](double fpr) {
+    const auto price = [&](double fpr) {
       if constexpr (kGrows) return Base::bits_per_key(fpr, std::max(1.0, p.growth));
       return Base::bits_per_key(fpr);
     };

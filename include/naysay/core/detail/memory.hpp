@@ -16,7 +16,7 @@
 
 namespace naysay {
 
-inline Error no_memory(std::string_view who) {
+inline Error out_of_memory(std::string_view who) {
   Error e{Errc::no_memory, {}};
 #if defined(__cpp_exceptions)
   try {
@@ -35,9 +35,9 @@ auto no_memory_is_an_error(std::string_view who, Body&& body) -> std::invoke_res
   try {
     return body();
   } catch (const std::bad_alloc&) {
-    return no_memory(who);
+    return out_of_memory(who);
   } catch (const std::length_error&) {  // a container was asked for more than can exist
-    return no_memory(who);
+    return out_of_memory(who);
   }
 #else
   (void)who;
