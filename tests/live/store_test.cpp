@@ -334,12 +334,14 @@ TEST(StoreOnThreads, CheckpointsNextToReadersAndWriters) {
   {
     auto store = must(Store::create(folder, empty_filter(2000), {.sync = Sync::batch}));
     std::atomic<bool> stop{false};
-    std::atomic<std::uint64_t> applied{0}, lost{0};
-    std::thread writer([&] {
-      for (std::uint64_t i = 0; i < 30'000; ++i) {
+    std::atomic<std::uint64_t> applied{0}, lost{0}, checkpoints{1};
+    std::atomic<bool> written{false};
+    std::thread writer([&] {  // until three checkpoints were made next to it, however slow the disk is
+      for (std::uint64_t i = 0; i < 30'000 || checkpoints < 4; ++i) {
         if (!do_nth(*store, i)) ++lost;
         applied = i + 1;
       }
+      written = true;
     });
     std::thread reader([&] {
       sample::Words random(1);
@@ -350,8 +352,7 @@ TEST(StoreOnThreads, CheckpointsNextToReadersAndWriters) {
         lost += !store->may_contain(digest(i));
       }
     });
-    std::uint64_t checkpoints = 1;
-    for (; applied < 30'000; ++checkpoints) {
+    for (; !written; ++checkpoints) {
       const auto ok = store->checkpoint();
       EXPECT_TRUE(ok) << ok.error().message;
     }
@@ -362,7 +363,6 @@ TEST(StoreOnThreads, CheckpointsNextToReadersAndWriters) {
     n = applied;
     ASSERT_TRUE(holds(*store, n));
     EXPECT_EQ(store->metrics().checkpoints, checkpoints);
-    EXPECT_GT(checkpoints, 2u);
   }
   auto store = must(Store::open(folder));
   ASSERT_TRUE(holds(*store, n));
