@@ -76,7 +76,7 @@ class ThresholdBloom {
   bool may_contain(Digest d, std::string_view bytes) const noexcept {
     if (scorer_.is_absent()) return backup_.may_contain(d);
     if (!initial_.empty() && !initial_[0].may_contain(d)) return false;
-    return scorer_.model.score(bytes) >= threshold_ || backup_.may_contain(backup_digest(d));
+    return scorer_.model.score(bytes) >= threshold_ || backup_.may_contain(backup_digest(d, !initial_.empty()));
   }
   // On strangers like the known negatives.
   double expected_fpr() const noexcept { return scorer_.is_absent() ? backup_.expected_fpr() : scorer_.planned_fpr; }
@@ -110,8 +110,8 @@ class ThresholdBloom {
  private:
   // Of another kind than the initial filter's: two Bloom filters of one digest err on the same strangers. On 1.5 million
   // hosts at 10 bits per key that made the rate 1.4 times as high.
-  static Digest backup_digest(Digest d) noexcept {
-    return sandwiched ? Digest{remix64(d.hi ^ 0x62616375u), remix64(d.lo ^ 0x6b757021u)} : d;
+  static Digest backup_digest(Digest d, bool has_initial) noexcept {
+    return has_initial ? Digest{remix64(d.hi ^ 0x62616375u), remix64(d.lo ^ 0x6b757021u)} : d;
   }
 
   struct Plan {
@@ -134,7 +134,7 @@ class ThresholdBloom {
       }
       std::vector<Digest> low;
       for (std::size_t i = 0; i < w.keys.size(); ++i)
-        if (lesson.key_scores[i] < threshold) low.push_back(backup_digest(w.keys[i]));
+        if (lesson.key_scores[i] < threshold) low.push_back(backup_digest(w.keys[i], initial_bits > 0));
       auto backup = learned::bloom_of(low, backup_bits, o);
       if (!backup) return std::move(backup).error();
       f.backup_ = std::move(*backup);
@@ -151,7 +151,7 @@ class ThresholdBloom {
   static Plan plan(double budget, const learned::Lesson& lesson) {
     const auto all = lesson.scores.total();
     const double bits = budget - lesson.model_bits() - 2 * learned::kBloomFixedBits;
-    Plan best;
+    Plan best, without_initial;
     if (bits <= 0) return best;
     double low_keys = 0, low_negatives = 0;  // below the threshold
     const auto consider = [&](std::int32_t threshold, double initial_bits) {
@@ -161,6 +161,8 @@ class ThresholdBloom {
       const double rate =
           (initial_bits > 0 ? learned::bloom_rate(initial_bits / all.keys) : 1) * (above + (1 - above) * backup);
       if (rate < best.rate) best = {rate, threshold, above, initial_bits, backup_bits};
+      if (initial_bits == 0 && rate < without_initial.rate)
+        without_initial = {rate, threshold, above, initial_bits, backup_bits};
     };
     for (const learned::Bin& bin : learned::bins_of(lesson.scores)) {
       consider(bin.first, 0);
@@ -175,7 +177,9 @@ class ThresholdBloom {
       low_keys += bin.keys;
       low_negatives += bin.negatives;
     }
-    return best;
+    // `above` is a share of a sample. An initial filter that promises less than its noise may as well do harm.
+    const double noise = std::sqrt(best.above * all.negatives + 1) / (best.above * all.negatives + 1);
+    return best.rate < without_initial.rate * (1 - 2 * noise) ? best : without_initial;
   }
 
   learned::Scorer scorer_;
