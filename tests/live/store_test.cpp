@@ -336,8 +336,10 @@ TEST(StoreOnThreads, CheckpointsNextToReadersAndWriters) {
     std::atomic<bool> stop{false};
     std::atomic<std::uint64_t> applied{0}, lost{0}, checkpoints{1};
     std::atomic<bool> written{false};
-    std::thread writer([&] {  // until three checkpoints were made next to it, however slow the disk is
-      for (std::uint64_t i = 0; i < 30'000 || checkpoints < 4; ++i) {
+    std::thread writer([&] {
+      for (std::uint64_t i = 0; i < 30'000; ++i) {
+        // However slow the disk is, each third of the operations meets a checkpoint.
+        while (checkpoints < 1 + i / 10'000) std::this_thread::yield();
         if (!do_nth(*store, i)) ++lost;
         applied = i + 1;
       }
