@@ -39,6 +39,7 @@ int main(int argc, char** argv) {
   cli::add_bench(line, exit_code);
   cli::add_report(line, exit_code);
   cli::add_demo(line, exit_code);
+  cli::add_manual(line, exit_code);
   try {
     line.run(argc, argv);
     if (std::fflush(stdout) != 0) return complain("standard output: cannot write");

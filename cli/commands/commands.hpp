@@ -22,5 +22,6 @@ void add_compare(CommandLine& line, int& exit_code);
 void add_bench(CommandLine& line, int& exit_code);
 void add_report(CommandLine& line, int& exit_code);
 void add_demo(CommandLine& line, int& exit_code);
+void add_manual(CommandLine& line, int& exit_code);
 
 }  // namespace naysay::cli

@@ -51,4 +51,34 @@ void CommandLine::run(int argc, char** argv) {
   }
 }
 
+namespace {
+
+CommandText text_of(const CLI::App& app) {
+  CommandText c{app.get_name(), app.get_description(), app.get_footer(), {}};
+  for (const CLI::Option* o : app.get_options()) {
+    OptionText t;
+    for (const std::string& name : o->get_snames()) t.names.push_back("-" + name);
+    for (const std::string& name : o->get_lnames()) t.names.push_back("--" + name);
+    t.by_position = t.names.empty();
+    if (t.by_position) t.names.push_back(o->get_name());
+    if (o->get_expected_max() > 0) t.value = o->get_type_name();
+    t.help = o->get_description();
+    t.standard = o->get_default_str();
+    t.required = o->get_required();
+    t.repeated = o->get_expected_max() > 1 || o->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
+    c.options.push_back(std::move(t));
+  }
+  return c;
+}
+
+}  // namespace
+
+CommandText CommandLine::text() const { return text_of(*app_); }
+
+std::vector<CommandText> CommandLine::commands() const {
+  std::vector<CommandText> all;
+  for (const CLI::App* app : static_cast<const CLI::App&>(*app_).get_subcommands(nullptr)) all.push_back(text_of(*app));
+  return all;
+}
+
 }  // namespace naysay::cli

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -50,6 +51,19 @@ class Command {
   CLI::App* app_;
 };
 
+// The texts of the help, for who writes them in another form: manual pages, completion.
+struct OptionText {
+  std::vector<std::string> names;  // "-o", "--output"; of an argument by position the name alone
+  std::string value;               // FILE, N, quick|paper; empty for a flag
+  std::string help;
+  std::string standard;  // the default, if the help shows one
+  bool by_position = false, required = false, repeated = false;
+};
+struct CommandText {
+  std::string name, about, footer;  // the footer holds the example
+  std::vector<OptionText> options;
+};
+
 class CommandLine {
  public:
   CommandLine(const char* about, const char* version, const char* footer);
@@ -57,6 +71,9 @@ class CommandLine {
   Command command(const char* name, const char* help);
   // Runs the command that is named, or prints help. Throws a Failure if the line makes no sense.
   void run(int argc, char** argv);
+
+  CommandText text() const;                   // of naysay itself
+  std::vector<CommandText> commands() const;  // in the order of the help
 
  private:
   std::unique_ptr<CLI::App> app_;
