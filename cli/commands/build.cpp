@@ -36,8 +36,25 @@ struct Options {
   std::uint64_t seed = 0, capacity = 0;
   unsigned threads = 1;
   double stranger_share = Workload{}.stranger_share;
-  bool nul = false, verbose = false, json = false;
+  bool exact = false, nul = false, verbose = false, json = false;
 };
+
+// A filter that can be held to refuse every known negative, or to fail.
+bool has_exact(const FilterType& type) {
+  const std::vector<Param> params = type.defaults();
+  return std::any_of(params.begin(), params.end(), [](const Param& p) { return p.name == "exact"; });
+}
+
+// With --exact the budget is a limit and may be left out.
+Result<std::vector<Param>> params_of(const Options& o, const FilterType& type, std::uint64_t room) {
+  if (!o.exact) return o.budget.params(type, room);
+  constexpr double kNoLimit = 4096;  // bits per key: the most that a build accepts
+  const bool by_size = o.budget.given() && !o.budget.is_rate();
+  std::vector<Param> params{{"exact", "true"},
+                            {"bits_per_key", to_text(by_size ? o.budget.bits_per_key(room) : kNoLimit)}};
+  if (o.budget.is_rate()) params.push_back({"stranger_fpr", to_text(o.budget.rate())});
+  return params;
+}
 
 std::vector<Param> parse_params(const std::vector<std::string>& texts) {
   std::vector<Param> params;
@@ -65,7 +82,7 @@ Built build(const Options& o, const std::vector<Choice>& choices, std::span<cons
     const FilterType& type = *choices[i].filter;
     Report report;
     options.report = &report;
-    std::vector<Param> params = need(o.budget.params(type, options.room(workload)));
+    std::vector<Param> params = need(params_of(o, type, options.room(workload)));
     params.insert(params.end(), given.begin(), given.end());
     auto filter = build_fastest(type, workload, params, options);
     if (filter) return {std::move(*filter), choices[i].why + passed_over, std::move(report)};
@@ -149,12 +166,19 @@ KnownNegatives read_known(const Options& o, const KeyFile& file, std::uint64_t k
 
 void run(const Options& o) {
   // Everything that can be checked without reading a key is checked before a key is read.
-  o.budget.check();
-  const bool choosing = o.filter == "auto";
+  if (!o.exact || o.budget.given()) o.budget.check();
+  const auto exact_filters = [] { return names_of_filters(has_exact); };
+  const bool choosing = o.filter == "auto" && !o.exact;
   const FilterWish wish{.negatives = !o.negatives.empty(), .grows = o.capacity > 0, .by_rate = o.budget.is_rate()};
-  std::vector<Choice> choices = choosing ? choose(wish) : std::vector<Choice>{{&need_filter(o.filter), ""}};
+  const auto types = filter_types();
+  const std::string name =
+      o.exact && o.filter == "auto" ? std::string(std::find_if(types.begin(), types.end(), has_exact)->name) : o.filter;
+  std::vector<Choice> choices = choosing ? choose(wish) : std::vector<Choice>{{&need_filter(name), ""}};
+  if (o.exact && !has_exact(*choices[0].filter))
+    throw Failure{
+        fmt::format("--exact is given, but {} cannot be held to it; filters that can are {}", name, exact_filters())};
   const std::vector<Param> params = parse_params(o.params);
-  if (!choosing) need(choices[0].filter->check_params(o.filter, params));
+  if (!choosing) need(choices[0].filter->check_params(name, params));
   if (o.capacity > 0 && !choices[0].filter->dynamic)
     throw Failure{fmt::format("--capacity is given, but {} is static; it cannot accept more keys later",
                               choices[0].filter->name)};
@@ -252,6 +276,10 @@ void add_build(CommandLine& line, int&) {
       .type_name("FILE");
   c.option("--filter", o->filter, "the filter's name (see naysay filters), or auto").shows_default().type_name("NAME");
   o->budget.add_options(c, Budget::Rates::allowed);
+  c.flag(
+      "--exact", o->exact,
+      "refuse every known negative in the fewest bits, or fail; --bits-per-key or --bytes is then the most it may use, "
+      "--fpr the most strangers it may accept, and none is needed");
   c.option("--param", o->params, "a parameter of the filter; may be repeated").type_name("NAME=VALUE").repeated();
   c.option("--capacity", o->capacity, "keys that a dynamic filter must have room for").type_name("N");
   add_stranger_share(c, o->stranger_share);

@@ -75,6 +75,8 @@ void Budget::check() const {
   if (!fpr_.empty()) (void)need_fpr(fpr_);
 }
 
+double Budget::rate() const { return need_fpr(fpr_); }
+
 double Budget::bits_per_key(std::uint64_t room) const {
   return !bits_per_key_.empty() ? need_bits_per_key(bits_per_key_)
                                 : 8 * static_cast<double>(need(parse_bytes(bytes_))) /

@@ -39,6 +39,11 @@ class RibbonSizes {
     return std::max<std::uint64_t>(width_, keys + 8 + keys * slack_ / 1000);
   }
 
+  // Shards of an exact plane for one shard of the main planes that has this many equations.
+  std::uint64_t parts(double equations) const noexcept {
+    return static_cast<std::uint64_t>(std::max(1.0, std::round(equations / static_cast<double>(shard_keys_))));
+  }
+
   // For a filter of many shards of the usual size.
   double slots_per_key() const noexcept {
     return static_cast<double>(slots(shard_keys_)) / static_cast<double>(shard_keys_);

@@ -21,6 +21,9 @@
 // shape is always smaller, but then a query of a key (not of a negative) reads a second place. It is chosen if its rate
 // is lower by a factor of at least kWorthExactPlane.
 //
+// plan() spends a budget. complete_plans() asks the other way round: which plans refuse every known negative, and what
+// do they cost? There the exact plane is sized by the negatives that reach it, so every plan in its shape is complete.
+//
 //   symbol    here
 //   n, m      keys, negatives; lambda = m / n
 //   x         free slots per key: slots_per_key - 1
@@ -35,6 +38,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <vector>
 
 #include "naysay/core/cost_curve.hpp"
 #include "naysay/ribbon/ribbon_sizes.hpp"
@@ -45,7 +49,8 @@ struct TaughtTask {
   double keys = 0;
   double bits_per_key = 0;
   double stranger_share = 0;
-  unsigned width = 0;  // 0: the planner's choice
+  unsigned width = 0;       // 0: the planner's choice
+  double stranger_fpr = 1;  // complete_plans(): strangers may be accepted at this rate
 };
 
 struct TaughtPlan {
@@ -55,6 +60,8 @@ struct TaughtPlan {
   double slack = 0;        // slots per key more than a plain ribbon has
   double exact_slots = 0;  // survivors per key that the exact plane has slots for
   bool complete = false;   // every known negative is refused
+  bool sized = false;      // by its planes and negatives (complete_plans), not by a budget
+  double bits = 0;         // of a sized plan: what it is expected to use, headers and tables included
 
   double stranger_fpr = 1;
   double known = 1;  // the share of the known negatives' cost that is still accepted
@@ -72,6 +79,8 @@ inline constexpr double kSlackUsed = 0.75;
 inline constexpr double kWorthExactPlane = 1.1;  // a lower rate by this factor is worth a second look-up for keys
 inline constexpr double kWorthWidth = 1.15;      // ... is worth reading three blocks per query instead of two
 inline constexpr double kWorthPromise = 2;       // ... is worth giving up the promise to refuse every known negative
+
+inline constexpr double kLayoutBits = 352;  // of a RibbonLayout without its arrays
 
 // A build processes shards in groups: a third of all keys and negatives, but at least kLeastGroup and at most
 // kLargestGroup of them.
@@ -182,6 +191,56 @@ inline TaughtPlan best_of_width(const TaughtTask& task, const CostCurve& costs, 
   return best;
 }
 
+inline void estimate_build(TaughtPlan& plan, const TaughtTask& task, const CostCurve& costs) {
+  // Rough nanoseconds of one core: elimination of a key; sorting, p tests and a try or two of a negative.
+  plan.build_ns = task.keys * (plan.width == 64 ? 70 : 160) + costs.count() * 120;
+  // The keys and negatives of one group of shards, in vectors that grow by doubling, and the survivors of all shards.
+  const double all = task.keys + costs.count(),
+               part = all > 0 ? std::min(1.0, group_size(task.keys, costs.count()) / all) : 0;
+  const double survivors = plan.exact ? Mixed(plan.planes).mean([](double p) { return std::exp2(-p); }) : 0;
+  plan.build_bytes =
+      part * (16 * task.keys + 1.1 * kNegativeBytes * costs.count()) + 1.5 * kNegativeBytes * survivors * costs.count();
+}
+
+// What RibbonLayout uses for `shards` shards of `slots` slots each.
+inline double layout_bits(double shards, double slots, const Mixed& mixed) {
+  const double rich = std::ceil(mixed.rich * shards - 1e-6);
+  const double rich_blocks = std::ceil(rich * slots / 64), poor_blocks = std::ceil(((shards - rich) * slots + 1) / 64);
+  const double words =
+      8 * std::ceil(rich_blocks / 8) + (rich_blocks + poor_blocks) * mixed.whole + (rich > 0 ? 1.0 : 0.0);
+  return kLayoutBits + 32 * (shards + 1) + 64 * words;
+}
+
+// The plan of `planes` main planes that refuses every negative, with an exact plane after them or with slack.
+inline TaughtPlan sized(const TaughtTask& task, const CostCurve& costs, unsigned width, double planes, bool exact) {
+  TaughtPlan plan{.width = width, .exact = exact, .planes = planes, .complete = true, .sized = true};
+  const RibbonSizes sizes = plan.sizes();
+  const Mixed mixed(planes);
+  const auto shards = static_cast<double>(sizes.shards(static_cast<std::uint64_t>(task.keys)));
+  const double shard_keys = task.keys / shards, negatives = costs.count();
+  double slots = static_cast<double>(sizes.slots(static_cast<std::uint64_t>(std::ceil(shard_keys))));
+  const auto taught = [](double p) { return kSlackUsed * (std::exp2(p) - 1); };  // negatives per free slot
+  plan.stranger_fpr = mixed.mean([&](double p) { return std::exp2(exact ? -p - 1 : -p); });
+  if (!exact) {
+    const double free = negatives / (taught(mixed.whole) * shards) * (1 + 1e-9);  // of a shard
+    plan.slack = task.keys > 0 ? std::max(0.0, free - (slots - shard_keys)) / shard_keys : 0;
+    slots += std::ceil(plan.slack * shard_keys);
+    plan.bits = layout_bits(shards, slots, mixed) + kLayoutBits;  // the exact plane is absent, its header is not
+    return plan;
+  }
+  const double refused = planes > 0 ? shards * (slots - shard_keys) : 0;
+  const double survivors =
+      mixed.mean([&](double p) { return std::max(0.0, negatives - refused * taught(p)) * std::exp2(-p); });
+  const double equations = task.keys + survivors;
+  plan.exact_slots = task.keys > 0 ? survivors / task.keys : 0;
+  const double parts = planes > 0 ? shards * static_cast<double>(sizes.parts(equations / shards))
+                                  : static_cast<double>(sizes.shards(static_cast<std::uint64_t>(equations)));
+  plan.bits =
+      (planes > 0 ? layout_bits(shards, slots, mixed) : kLayoutBits) +
+      layout_bits(parts, static_cast<double>(sizes.slots(static_cast<std::uint64_t>(equations / parts))), Mixed(1));
+  return plan;
+}
+
 }  // namespace detail
 
 inline TaughtPlan plan(const TaughtTask& task, const CostCurve& costs) {
@@ -191,15 +250,35 @@ inline TaughtPlan plan(const TaughtTask& task, const CostCurve& costs) {
     // If the budget is too small to refuse all negatives, space is worth more than speed.
     if (detail::beats(small, plan, plan.complete ? kWorthWidth : 1)) plan = small;
   }
-  // Rough nanoseconds of one core: elimination of a key; sorting, p tests and a try or two of a negative.
-  plan.build_ns = task.keys * (plan.width == 64 ? 70 : 160) + costs.count() * 120;
-  // The keys and negatives of one group of shards, in vectors that grow by doubling, and the survivors of all shards.
-  const double all = task.keys + costs.count(),
-               part = all > 0 ? std::min(1.0, group_size(task.keys, costs.count()) / all) : 0;
-  const double survivors = plan.exact ? detail::Mixed(plan.planes).mean([](double p) { return std::exp2(-p); }) : 0;
-  plan.build_bytes =
-      part * (16 * task.keys + 1.1 * kNegativeBytes * costs.count()) + 1.5 * kNegativeBytes * survivors * costs.count();
+  detail::estimate_build(plan, task, costs);
   return plan;
+}
+
+// Plans that refuse every known negative and accept strangers at most at the rate task.stranger_fpr; the smallest
+// first. task.bits_per_key is not read.
+inline std::vector<TaughtPlan> complete_plans(const TaughtTask& task, const CostCurve& costs) {
+  std::vector<TaughtPlan> plans;
+  for (unsigned width : {64u, 128u}) {
+    if (task.width != 0 && task.width != width) continue;
+    for (bool exact : {false, true}) {
+      // In steps of one plane in one shard, but at most 64 steps per plane. Without an exact plane there is at least
+      // one main plane; with it there may be none.
+      const TaughtPlan shape{.width = width, .exact = exact};
+      const auto steps = std::min<std::uint64_t>(64, shape.sizes().shards(static_cast<std::uint64_t>(task.keys)));
+      for (std::uint64_t i = exact ? 0 : steps; i <= 31 * steps; ++i) {
+        const double planes = static_cast<double>(i) / static_cast<double>(steps);
+        // With no keys there is nothing to solve: every plane refuses half of the negatives that are left.
+        if (task.keys == 0 && (exact || std::exp2(planes) < 4 * costs.count())) continue;
+        TaughtPlan plan = detail::sized(task, costs, width, planes, exact);
+        if (plan.stranger_fpr > task.stranger_fpr * (1 + 1e-9)) continue;
+        detail::rate(plan, task, costs, plan.stranger_fpr, 0);
+        detail::estimate_build(plan, task, costs);
+        plans.push_back(plan);
+      }
+    }
+  }
+  std::stable_sort(plans.begin(), plans.end(), [](const auto& a, const auto& b) { return a.bits < b.bits; });
+  return plans;
 }
 
 }  // namespace naysay::ribbon

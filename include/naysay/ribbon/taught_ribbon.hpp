@@ -23,6 +23,7 @@
 // Promises   Never denies a key. Refuses every known negative that is not a key if the plan says so; at the default
 //            budget it does for one negative per key. Otherwise it refuses the costliest. The report says how many are
 //            left over and their share of the cost.
+//            With exact=true it refuses every one of them, in the fewest bits that any plan finds, or the build fails.
 // Does not   insert or erase keys after the build. A key that is also given as a negative is a key; the report counts
 //            it as a contradiction.
 // Cost       Build: one elimination per key. A negative is tested in each plane until one refuses it, and eliminated in
@@ -39,8 +40,10 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "naysay/core/filter.hpp"
@@ -54,15 +57,36 @@ namespace naysay {
 
 class TaughtRibbon {
  public:
+  TaughtRibbon() = default;
+
   struct Params {
     double bits_per_key = 10;
     std::uint32_t width = 0;  // 64: queries read less; 128: fewer slots; 0: the planner's choice
+    bool exact = false;       // the fewest bits that refuse every known negative, at most bits_per_key; or no filter
+    double stranger_fpr = 1;  // with exact: strangers may be accepted at this rate
 
     template <class Self, class V>
     static void fields(Self& self, V& visit) {
       visit("bits_per_key", self.bits_per_key);
-      visit("width", self.width);
+      // In a file, exact is bit 16 of the width, and the rate follows only then: other files are as they always were.
+      constexpr bool from_file = std::is_same_v<V, FieldReader>;
+      if constexpr (from_file || std::is_same_v<V, FieldWriter>) {
+        std::uint32_t width_and_exact = self.width | (self.exact ? kExactBit : 0);
+        visit("width", width_and_exact);
+        if constexpr (from_file) {
+          self.width = width_and_exact & ~kExactBit;
+          self.exact = (width_and_exact & kExactBit) != 0;
+        }
+        if (self.exact) visit("stranger_fpr", self.stranger_fpr);
+      } else {
+        visit("width", self.width);
+        visit("exact", self.exact);
+        visit("stranger_fpr", self.stranger_fpr);
+      }
     }
+
+   private:
+    static constexpr std::uint32_t kExactBit = std::uint32_t{1} << 16;
   };
 
   static constexpr Claims kClaims = {
@@ -94,14 +118,19 @@ class TaughtRibbon {
     if (p.width != 0 && p.width != 64 && p.width != 128)
       return Error{Errc::invalid_argument, "taught-ribbon: width is " + std::to_string(p.width) +
                                                "; it must be 64 or 128, or 0 for the planner's choice"};
+    if (!(p.stranger_fpr > 0 && p.stranger_fpr <= 1))
+      return Error{Errc::invalid_argument, "taught-ribbon: stranger_fpr is " + rounded_text(p.stranger_fpr) +
+                                               "; it must be more than 0 and at most 1"};
     const CostCurve costs(negatives.costs);
-    const auto plan = ribbon::plan({.keys = static_cast<double>(w.keys.size()),
-                                    .bits_per_key = p.bits_per_key,
-                                    .stranger_share = w.stranger_share,
-                                    .width = p.width},
-                                   costs);
-    return plan.width == 64 ? build_as<64>(w, p, o, negatives, costs, plan)
-                            : build_as<128>(w, p, o, negatives, costs, plan);
+    const ribbon::TaughtTask task{.keys = static_cast<double>(w.keys.size()),
+                                  .bits_per_key = p.bits_per_key,
+                                  .stranger_share = w.stranger_share,
+                                  .width = p.width,
+                                  .stranger_fpr = p.stranger_fpr};
+    if (p.exact) return build_exact(w, p, o, negatives, costs, task);
+    const auto plan = ribbon::plan(task, costs);
+    NAYSAY_TRY(Attempt attempt, build_plan(w, p, o, negatives, costs, plan));
+    return TaughtRibbon(std::move(attempt.planes));
   }
 
   bool may_contain(Digest d) const noexcept {
@@ -132,15 +161,38 @@ class TaughtRibbon {
   }
 
  private:
+  struct Attempt {
+    ribbon::detail::TaughtPlanes planes;
+    std::uint64_t left_over = 0;
+  };
+
+  explicit TaughtRibbon(ribbon::detail::TaughtPlanes planes) : planes_(std::move(planes)) {}
+
   template <unsigned width>
-  static Result<TaughtRibbon> build_as(const Workload& w, const Params& p, const BuildOptions& o,
-                                       const NegativeSource& negatives, const CostCurve& costs,
-                                       const ribbon::TaughtPlan& plan) {
-    TaughtRibbon f;
-    NAYSAY_TRY(f.planes_,
-               ribbon::detail::TaughtRibbonBuilder<width>(w, p.bits_per_key, o, negatives, costs, plan).build());
-    return f;
+  static Result<Attempt> build_as(const Workload& w, const Params& p, const BuildOptions& o,
+                                  const NegativeSource& negatives, const CostCurve& costs,
+                                  const ribbon::TaughtPlan& plan) {
+    ribbon::detail::TaughtRibbonBuilder<width> builder(w, p.bits_per_key, o, negatives, costs, plan);
+    Attempt built;
+    NAYSAY_TRY(built.planes, builder.build());
+    built.left_over = builder.left_over();
+    return built;
   }
+  static Result<Attempt> build_plan(const Workload& w, const Params& p, const BuildOptions& o,
+                                    const NegativeSource& negatives, const CostCurve& costs,
+                                    const ribbon::TaughtPlan& plan) {
+    return plan.width == 64 ? build_as<64>(w, p, o, negatives, costs, plan)
+                            : build_as<128>(w, p, o, negatives, costs, plan);
+  }
+
+  // Builds plans, the smallest first, until no other can be smaller than the smallest that refuses every negative. Where
+  // a build costs seconds, the first one that does is enough: with so many keys what a plan expects is what it gets.
+  static constexpr unsigned kMostPlans = 12, kMostBuilt = 4;
+  static constexpr double kFewToTry = 1 << 22;  // keys and negatives
+
+  static Result<TaughtRibbon> build_exact(const Workload& w, const Params& p, const BuildOptions& o,
+                                          const NegativeSource& negatives, const CostCurve& costs,
+                                          const ribbon::TaughtTask& task);
 
   // Queries the exact plane for the keys that the main planes accept, gathered so that their windows are fetched
   // together.
@@ -166,6 +218,50 @@ class TaughtRibbon {
 
   ribbon::detail::TaughtPlanes planes_;
 };
+
+inline Result<TaughtRibbon> TaughtRibbon::build_exact(const Workload& w, const Params& p, const BuildOptions& o,
+                                                      const NegativeSource& negatives, const CostCurve& costs,
+                                                      const ribbon::TaughtTask& task) {
+  const auto plans = ribbon::complete_plans(task, costs);
+  const unsigned enough = task.keys + costs.count() <= kFewToTry ? kMostBuilt : 1;
+  std::optional<ribbon::detail::TaughtPlanes> best;
+  Report best_report;
+  std::uint64_t best_bits = UINT64_MAX, fewest_left = UINT64_MAX;
+  unsigned tried = 0, built = 0;
+  for (const ribbon::TaughtPlan& plan : plans) {
+    if (tried == kMostPlans || built == enough || plan.bits >= static_cast<double>(best_bits)) break;
+    ++tried;
+    Report report;
+    BuildOptions options = o;
+    options.report = &report;
+    auto attempt = build_plan(w, p, options, negatives, costs, plan);
+    if (!attempt && attempt.error().code != Errc::build_failed) return std::move(attempt).error();
+    if (!attempt) continue;
+    fewest_left = std::min(fewest_left, attempt->left_over);
+    if (attempt->left_over != 0) continue;
+    ++built;
+    if (attempt->planes.size_bits() >= best_bits) continue;
+    best_bits = attempt->planes.size_bits();
+    best = std::move(attempt->planes);
+    best_report = std::move(report);
+  }
+  if (!best)
+    return Error{Errc::build_failed,
+                 "taught-ribbon: exact is true, but " +
+                     (fewest_left == UINT64_MAX
+                          ? std::string("no plan has a solution; are the digests well mixed?")
+                          : std::to_string(fewest_left) + " known negatives are still accepted; try another seed")};
+  const double most = std::max(64.0, p.bits_per_key * static_cast<double>(w.keys.size()));
+  if (static_cast<double>(best_bits) > most + double{kClaims.fixed_bits})
+    return Error{Errc::out_of_budget, "taught-ribbon: exact is true, and to refuse every known negative costs " +
+                                          rounded_up_text(static_cast<double>(best_bits) / std::max(1.0, task.keys)) +
+                                          " bits per key; bits_per_key is " + rounded_text(p.bits_per_key)};
+  if (o.report) {
+    o.report->lines.insert(o.report->lines.end(), best_report.lines.begin(), best_report.lines.end());
+    o.say("plans tried", tried);
+  }
+  return TaughtRibbon(std::move(*best));
+}
 
 static_assert(TunableFilter<TaughtRibbon> && BatchFilter<TaughtRibbon> && PredictingFilter<TaughtRibbon>);
 

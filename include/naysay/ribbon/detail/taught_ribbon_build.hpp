@@ -66,7 +66,9 @@ class TaughtRibbonBuilder {
     const double equations = 1 + plan_.exact_slots;  // of the exact plane, for each key
     if (has_main) {
       shards_ = sizes_.shards(w_.keys.size());
-      parts_ = plan_.exact ? static_cast<std::uint64_t>(std::max(1.0, std::round(equations))) : 1;
+      if (plan_.exact)
+        parts_ = plan_.sized ? sizes_.parts(equations * keys_ / static_cast<double>(shards_))
+                             : static_cast<std::uint64_t>(std::max(1.0, std::round(equations)));
     } else {
       shards_ = sizes_.shards(static_cast<std::uint64_t>(keys_ * equations));
     }
@@ -84,9 +86,17 @@ class TaughtRibbonBuilder {
     report();
     return std::move(f_);
   }
+  // Known negatives that the planes accept. After build().
+  std::uint64_t left_over() const noexcept {
+    std::uint64_t left = 0;
+    for (const auto& shard : left_) left += shard.size();
+    return left;
+  }
 
  private:
   static constexpr unsigned kPatience = 16;  // seeds to try for a shard that should refuse all of its negatives
+  // ... if the build fails otherwise.
+  static constexpr unsigned kLongPatience = 64;
 
   double budget() const noexcept { return bits_per_key_ * keys_; }
   std::uint32_t first_seed(std::uint64_t shard) const noexcept {
@@ -111,10 +121,14 @@ class TaughtRibbonBuilder {
       const auto slack = std::ceil(plan_.slack * static_cast<double>(counts_[s]));
       sizes[s] = capped(static_cast<double>(sizes_.slots(counts_[s])) + slack);
     }
-    auto mix = RibbonLayout::fit(sizes, budget(), double{kTaughtFixedBits}, plan_.planes);
-    if (plan_.exact) {
+    // The last block is used whole: a free slot more refuses some negatives more.
+    if (plan_.sized && shards_ == 1) sizes[0] = capped(static_cast<double>(sizes[0] | 63));
+    auto mix =
+        plan_.sized ? RibbonLayout::Mix{} : RibbonLayout::fit(sizes, budget(), double{kTaughtFixedBits}, plan_.planes);
+    if (plan_.exact || plan_.sized) {
       mix.planes = static_cast<unsigned>(plan_.planes);
-      mix.rich = static_cast<std::uint64_t>((plan_.planes - mix.planes) * static_cast<double>(shards_) + 1e-6);
+      const double rich = (plan_.planes - mix.planes) * static_cast<double>(shards_);  // up where the rate must hold
+      mix.rich = static_cast<std::uint64_t>(plan_.sized ? std::ceil(rich - 1e-6) : rich + 1e-6);
     }
     if (mix == RibbonLayout::Mix{}) return out_of_budget();
     if (!RibbonLayout::fits(sizes)) return unhashed();
@@ -173,7 +187,8 @@ class TaughtRibbonBuilder {
     }
     if (f_.main.is_absent()) return 0;
     TaughtShard<width> shard(f_.main.place(s));
-    if (!shard.build(keys, left, first_seed(s), plan_.complete && !plan_.exact ? kPatience : 1)) {
+    const unsigned patience = !plan_.complete || plan_.exact ? 1 : plan_.sized ? kLongPatience : kPatience;
+    if (!shard.build(keys, left, first_seed(s), patience)) {
       ++failed_;
       return 0;
     }
@@ -213,7 +228,9 @@ class TaughtRibbonBuilder {
   Result<Ok> place_exact() {
     part_counts_ = shard_counts(w_.keys, shards_ * parts_);
     const double room =
-        budget() - static_cast<double>(f_.size_bits() + RibbonLayout::table_bits(part_counts_.size()) + 64);
+        plan_.sized
+            ? INFINITY
+            : budget() - static_cast<double>(f_.size_bits() + RibbonLayout::table_bits(part_counts_.size()) + 64);
     chosen_.resize(shards_);
     std::uint64_t all = 0;
     for (const auto& left : left_) all += left.size();
@@ -279,7 +296,7 @@ class TaughtRibbonBuilder {
           RibbonShard<width> shard(f_.exact.place(i));
           while (!shard.build(keys, others, first_seed(~i))) {
             retried_ += shard.tries();
-            if (others.empty()) return void(++failed_);
+            if (others.empty() || plan_.sized) return void(++failed_);
             others.resize(others.size() - divide_up(others.size(), 4));  // no seed works: leave out the cheapest
           }
           retried_ += shard.tries() - 1;
@@ -295,9 +312,10 @@ class TaughtRibbonBuilder {
   }
 
   void report() const {
-    double left = 0, cost = 0;
+    const auto left = static_cast<double>(left_over());
+    double cost = 0;
     for (const auto& shard : left_)
-      for (const KnownNegative& x : shard) left += 1, cost += x.cost;
+      for (const KnownNegative& x : shard) cost += x.cost;
     const auto contradictions = static_cast<double>(contradictions_);
     const double known = costs_.count() - contradictions;
     o_.say("width", width);
