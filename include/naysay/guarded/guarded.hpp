@@ -163,6 +163,11 @@ class Guarded {
   std::uint64_t guarded() const noexcept { return guard_.used(); }
   std::uint64_t guard_room() const noexcept { return guard_.room(); }
   std::uint64_t pinned() const noexcept { return pins_; }
+  // What was reported of a negative that the guard refuses; 0 if it has no entry, and 1 if it is pinned.
+  double guarded_cost(Digest d) const noexcept {
+    const std::uint64_t slot = guard_.find(d);
+    return slot == Guard::kNone ? 0 : guard_.cost(slot) == Guard::kPinned ? 1 : guard_.cost(slot);
+  }
 
   template <class Self, class V>
   static void fields(Self& self, V& visit) {

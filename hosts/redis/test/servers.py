@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real servers for the tests and the benchmark, and a client for both versions of their protocol.
+
+Debian's package redis-tools is enough: its redis-check-rdb is the server when it is called through a link with the name
+redis-server. NAYSAY_SERVER names another server, such as valkey-server. Nothing is installed, no port is fixed, and
+every server ends with the program, whatever happens.
+"""
+import atexit
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+SKIPPED = 77  # the exit code by which ctest knows that there is no server to test with
+
+
+def find_server():
+    named = os.environ.get("NAYSAY_SERVER")
+    if named:
+        return shutil.which(named)
+    return shutil.which("redis-server") or shutil.which("redis-check-rdb")
+
+
+class ReplyError(Exception):
+    """An error that the server replied."""
+
+
+class Client:
+    """One connection. call(...) raises a ReplyError; pipeline([...]) returns errors among the replies."""
+
+    def __init__(self, address, protocol=2, timeout=60):
+        family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
+        self.socket = socket.socket(family, socket.SOCK_STREAM)
+        self.socket.settimeout(timeout)
+        self.socket.connect(address)
+        self.file = self.socket.makefile("rb")
+        if protocol == 3:
+            self.call("HELLO", "3")
+
+    def close(self):
+        self.file.close()
+        self.socket.close()
+
+    @staticmethod
+    def encode(args):
+        parts = [b"*%d\r\n" % len(args)]
+        for a in args:
+            a = a if isinstance(a, bytes) else str(a).encode()
+            parts.append(b"$%d\r\n%s\r\n" % (len(a), a))
+        return b"".join(parts)
+
+    def send(self, *args):
+        self.socket.sendall(self.encode(args))
+
+    def call(self, *args):
+        self.send(*args)
+        reply = self.read()
+        if isinstance(reply, ReplyError):
+            raise reply
+        return reply
+
+    def pipeline(self, calls):
+        calls = list(calls)
+        replies = []
+        for at in range(0, len(calls), 256):  # so that neither side fills the other's buffers
+            part = calls[at:at + 256]
+            self.socket.sendall(b"".join(self.encode(c) for c in part))
+            replies += [self.read() for _ in part]
+        return replies
+
+    def read(self):
+        line = self.file.readline()
+        if not line.endswith(b"\r\n"):
+            raise ConnectionError("the server closed the connection")
+        kind, rest = line[:1], line[1:-2]
+        if kind == b"+":
+            return rest.decode()
+        if kind == b"-":
+            return ReplyError(rest.decode())
+        if kind == b":":
+            return int(rest)
+        if kind == b"#":
+            return rest == b"t"
+        if kind == b",":
+            return float(rest)
+        if kind == b"_":
+            return None
+        n = int(rest)
+        if kind in b"$=":
+            if n < 0:
+                return None
+            data = self.file.read(n + 2)
+            if len(data) != n + 2:
+                raise ConnectionError("the server closed the connection")
+            return data[:-2]
+        if kind in b"*~>":
+            return None if n < 0 else [self.read() for _ in range(n)]
+        if kind == b"%":
+            return {self.read(): self.read() for _ in range(n)}
+        raise ValueError("unknown reply %r" % line)
+
+
+class Server:
+    """A server with the module, in a folder of its own, at a Unix socket and, with port=True, on 127.0.0.1."""
+
+    def __init__(self, module, *options, port=False, folder=None):
+        self.module, self.options = module, options
+        self.folder = folder or tempfile.mkdtemp(prefix="naysay-redis-")
+        self.port = free_port() if port else 0
+        self.path = os.path.join(self.folder, "s")
+        self.process = None
+        atexit.register(self.remove)
+        self.start()
+
+    def start(self, *more):
+        link = os.path.join(self.folder, "redis-server")
+        if not os.path.lexists(link):
+            os.symlink(find_server(), link)
+        program = link if os.path.basename(find_server()) == "redis-check-rdb" else find_server()
+        with open(os.path.join(self.folder, "log"), "ab") as log:
+            self.process = subprocess.Popen(
+                [program, "--port", str(self.port), "--bind", "127.0.0.1", "--unixsocket", self.path, "--dir", self.folder,
+                 "--save", "", "--daemonize", "no", "--enable-debug-command", "yes", "--repl-diskless-sync-delay", "0",
+                 "--loadmodule", self.module, *self.options, *more],
+                stdout=log, stderr=subprocess.STDOUT, preexec_fn=die_with_parent)
+        until = time.monotonic() + 60
+        while True:
+            try:
+                if self.client().call("PING") == "PONG":
+                    return
+            except (OSError, ReplyError):  # not there yet, or loading
+                pass
+            if self.process.poll() is not None or time.monotonic() > until:
+                raise RuntimeError("the server does not start:\n" + self.log())
+            time.sleep(0.01)
+
+    def log(self):
+        with open(os.path.join(self.folder, "log"), errors="replace") as f:
+            return f.read()
+
+    def client(self, protocol=2):
+        return Client(self.path, protocol)
+
+    @property
+    def address(self):
+        return ("127.0.0.1", self.port)
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def stop(self):
+        if self.process and self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(20)
+            except subprocess.TimeoutExpired:
+                self.kill()
+
+    def remove(self):
+        if self.process and self.process.poll() is None:
+            self.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def die_with_parent():
+    try:
+        import ctypes
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+    except (OSError, AttributeError):
+        pass  # atexit does it too
+
+
+def free_port():
+    # The cluster's own port is this one plus 10000.
+    while True:
+        with socket.socket() as a, socket.socket() as b:
+            a.bind(("127.0.0.1", 0))
+            port = a.getsockname()[1]
+            if port >= 55000:
+                continue
+            try:
+                b.bind(("127.0.0.1", port + 10000))
+            except OSError:
+                continue
+            return port
+
+
+def wait_until(what, condition, seconds=60):
+    """Waits for a condition that another process brings about."""
+    until = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > until:
+            raise TimeoutError("waited %d s for %s" % (seconds, what))
+        time.sleep(0.02)
+
+
+def replica_of(module, master, *options):
+    replica = Server(module, "--replicaof", "127.0.0.1 %d" % master.port, *options, port=True)
+    wait_until("the replica", lambda: b"master_link_status:up" in replica.client().call("INFO", "replication"))
+    return replica
+
+
+def wait_for_replica(master, replica):
+    """All that the master has written is at the replica, and applied."""
+    offset = lambda text, name: int(text.split(name)[1].split(b"\r\n")[0])
+    goal = offset(master.client().call("INFO", "replication"), b"master_repl_offset:")
+    wait_until("the replica to catch up",
+               lambda: offset(replica.client().call("INFO", "replication"), b"slave_repl_offset:") >= goal)
+
+
+def tail_of(crc_input):
+    """The CRC-64 (Jones) at the end of DUMP payloads."""
+    crc = 0
+    for byte in crc_input:
+        crc = CRC[(crc ^ byte) & 255] ^ (crc >> 8)
+    return crc.to_bytes(8, "little")
+
+
+def crc_table():
+    table = []
+    for i in range(256):
+        crc = i
+        for _ in range(8):
+            crc = (crc >> 1) ^ (0x95AC9329AC4BC9B5 if crc & 1 else 0)
+        table.append(crc)
+    return table
+
+
+CRC = crc_table()
