@@ -70,7 +70,7 @@ if(TARGET naysay_python)
 This package has the module naysay for Python 3.")
   set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS python3)
 endif()
-if(TARGET naysay_redis)
+if(TARGET naysay_redis_module)
   naysay_package(redis naysay-redis database "${what}
 
 This package has a module for Redis and Valkey. Load it with: redis-server --loadmodule /usr/lib/redis/modules/naysay-redis.so")
