@@ -3,6 +3,11 @@ include(CMakePackageConfigHelpers)
 install(TARGETS naysay EXPORT naysay-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/naysay DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT naysay-targets NAMESPACE naysay:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/naysay)
+if(TARGET naysay_updates)
+  install(TARGETS naysay_updates EXPORT naysay-updates-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+          LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(EXPORT naysay-updates-targets NAMESPACE naysay:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/naysay)
+endif()
 configure_package_config_file(cmake/naysay-config.cmake.in naysay-config.cmake
                               INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/naysay)
 write_basic_package_version_file(naysay-config-version.cmake COMPATIBILITY SameMinorVersion)

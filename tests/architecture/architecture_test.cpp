@@ -34,6 +34,7 @@ const std::map<std::string, std::set<std::string>> kUses = {
     {"live",  // what it shares, saves and counts
      {"any_filter.hpp", "cuckoo/growing_cuckoo.hpp", "cuckoo/detail/split_table.hpp"}},
     {"seesaw", {"bloom/bloom_rates.hpp"}},
+    {"updates", {"any_filter.hpp", "live/swapped.hpp"}},  // a base and the layers of updates, and how they are swapped
 };
 
 // A family's detail folder is for that family and the tests. These files outside of it use a part of one too.
@@ -42,6 +43,7 @@ const std::map<std::string, std::set<std::string>> kUsesDetail = {
     {"include/naysay/live/detail/shared_access.hpp",
      {"cuckoo/detail/split_table.hpp"}},                // the same table, with atomics
     {"src/store.cpp", {"live/detail/field_plan.hpp"}},  // its compiled half
+    {"src/updates/update_layer.cpp", {"updates/detail/update_layer.hpp"}},
 };
 
 constexpr std::size_t kMostLines = 450;

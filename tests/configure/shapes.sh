@@ -44,6 +44,12 @@ configure cuda_off "$source" -DNAYSAY_TESTS=OFF -DNAYSAY_CUDA=OFF
 ! has naysay_cuda || fail "has the CUDA builder"
 ! grep -q NAYSAY_NVCC "$work/cuda_off/CMakeCache.txt" || fail "looks for nvcc"
 
+# Without OpenSSL there are no updates, and the tool says so.
+configure without_updates "$source" -DNAYSAY_TESTS=OFF -DNAYSAY_CUDA=OFF -DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON
+! has naysay_updates || fail "has updates without OpenSSL"
+configure updates_off "$source" -DNAYSAY_TESTS=OFF -DNAYSAY_CUDA=OFF -DNAYSAY_UPDATES=OFF
+! has naysay_updates || fail "has updates"
+
 # shellcheck disable=SC2086
 configure embedded "$source/tests/configure/embedded" -DNAYSAY="$source" -DNAYSAY_CUDA=OFF $no_tool $no_tests
 cmake --install "$work/embedded" --prefix "$work/prefix" >/dev/null || fail "cannot install nothing"
