@@ -25,13 +25,14 @@ Result<VariableHash> build_variable_hash(const Workload& w, const VariableHash::
       job.tries_log[level] = shape.tries_log[level];
       job.spread[level] = table.mutable_spread(level).data();
     }
-    o.tell("variable-hash: on the gpu", 0, 1);
+    if (!o.tell("variable-hash: on the gpu", 0, 1)) return cancelled_error("variable-hash");
     if (device.run(job) == Answer::done) {
       o.say("built on the gpu", 1);
       if (job.search)
         detail::report(table, w, o, 0);
       else
         detail::search(w, o, shape, table, detail::Spreads::given);
+      NAYSAY_CHECK(o.go_on("variable-hash"));
       return detail::VariableHashAccess::filter(std::move(table));
     }
   }

@@ -1,54 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "naysay/any_filter.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
 #include <tuple>
 
+#include "file_header.hpp"
 #include "naysay/core/files.hpp"
 
 namespace naysay {
 
 namespace {
 
-// docs/format.md describes both headers byte by byte.
-constexpr std::array<char, 8> kMagic = {'n', 'a', 'y', 's', 'a', 'y', '\r', '\n'};
-constexpr std::uint32_t kVersion = 1;
-
-struct FileHeader {
-  std::array<char, 8> magic = kMagic;
-  std::uint32_t version = kVersion;
-  std::uint32_t filter = 0;
-  std::uint64_t size = 0;
-  std::uint64_t checksum = 0;
-  std::uint64_t keys = 0;
-  std::uint32_t hash = 0;
-  std::uint32_t key_kind = 0;
-  std::uint64_t seed = 0;
-  std::uint64_t secret_lo = 0;
-  std::uint64_t secret_hi = 0;
-  std::uint64_t reserved = 0;
-};
-static_assert(sizeof(FileHeader) == file_detail::kHeaderBytes);
-
+// docs/format.md describes it byte by byte.
 constexpr std::array<char, 2> kBareMagic = {'n', 's'};
 
 struct BareHeader {
   std::array<char, 2> magic = kBareMagic;
-  std::uint16_t version = kVersion;
+  std::uint16_t version = file_detail::kVersion;
   std::uint32_t filter = 0;
 };
 static_assert(sizeof(BareHeader) == 8);
 
 constexpr double kMaxBitsPerKey = 4096;          // above this, storing the keys is smaller
 constexpr double kMaxBits = 9007199254740992.0;  // 2^53 bits, a petabyte: more than any address space holds
-
-std::uint64_t file_checksum(FileHeader header, std::span<const std::byte> bytes) {
-  header.checksum = 0;
-  const std::uint64_t seed = checksum(std::as_bytes(std::span(&header, 1)));
-  return checksum(bytes.subspan(sizeof header), seed);
-}
 
 Error unknown_filter(std::string_view name) {
   return {Errc::invalid_argument, "no filter has the name '" + std::string(name) + "'; there are " +
@@ -89,61 +66,99 @@ Result<Ok> check_build(std::string_view who, const Workload& w, double bits_per_
   return Ok{};
 }
 
+Result<std::uint64_t> bytes_for(std::string_view filter, std::uint64_t keys, std::span<const Param> params) {
+  return no_memory_is_an_error(filter, [&]() -> Result<std::uint64_t> {
+    const FilterType* type = find_filter(filter);
+    if (!type) return unknown_filter(filter);
+    NAYSAY_CHECK(type->check_params(filter, params));
+    std::vector<Param> all = type->defaults();
+    all.insert(all.end(), params.begin(), params.end());
+    double bits_per_key = 0;
+    std::string right;
+    for (const Param& p : all)
+      if (p.name == "bits_per_key") from_text(p.value, bits_per_key, right);
+    NAYSAY_CHECK(check_build(filter, {}, bits_per_key, {.capacity = keys}));
+    // The filter's claim, and what a file has more: lengths and padding of arrays, parameters, the header.
+    const double bits = bits_per_key * static_cast<double>(keys) + static_cast<double>(type->claims.fixed_bits);
+    const std::uint64_t frame = type->claims.most_arrays * (kFileAlignment + 7) + 16 * all.size();
+    return static_cast<std::uint64_t>(std::ceil(bits / 8 * (1 + 0x1p-16))) + frame + file_detail::kHeaderBytes;
+  });
+}
+
 // ---- files ----------------------------------------------------------------------------------------------------------
 
 namespace file_detail {
 
-std::array<std::byte, kHeaderBytes> header_of(const FilterType& type, const FilterFacts& facts,
-                                              std::span<const std::byte> file) {
+FileHeader unsealed_header(const FilterType& type, const FilterFacts& facts, std::uint64_t size) noexcept {
   FileHeader h;
   h.filter = type.id;
-  h.size = file.size();
+  h.size = size;
   h.keys = facts.keys;
   h.hash = static_cast<std::uint32_t>(facts.hasher.id);
   h.key_kind = static_cast<std::uint32_t>(facts.key_kind);
   h.seed = facts.hasher.seed;
   h.secret_lo = facts.hasher.secret.lo;
   h.secret_hi = facts.hasher.secret.hi;
-  h.checksum = file_checksum(h, file);
+  return h;
+}
+
+std::uint64_t checksum_seed(FileHeader header) noexcept {
+  header.checksum = 0;
+  return checksum(std::as_bytes(std::span(&header, 1)));
+}
+
+std::array<std::byte, kHeaderBytes> header_of(const FilterType& type, const FilterFacts& facts,
+                                              std::span<const std::byte> file) {
+  FileHeader h = unsealed_header(type, facts, file.size());
+  h.checksum = checksum(file.subspan(sizeof h), checksum_seed(h));
   std::array<std::byte, kHeaderBytes> bytes;
   std::memcpy(bytes.data(), &h, sizeof h);
   return bytes;
 }
-void seal(const FilterType& type, const FilterFacts& facts, std::vector<std::byte>& file) {
-  const auto header = header_of(type, facts, file);
-  std::memcpy(file.data(), header.data(), header.size());
+
+namespace {
+
+Error wrong_checksum() {
+  return {Errc::corrupt, "the checksum does not match; the file was changed or damaged after it was written"};
 }
 
-Result<Ok> write(const std::string& path, std::span<const std::byte> file) {
-  return files::write_atomically(path, file);
-}
-
-Result<Opened> open(std::span<const std::byte> bytes) {
+// The magic bytes, version and size of a header.
+Result<FileHeader> begin_of(std::span<const std::byte> front) {
   FileHeader h;
-  if (bytes.size() < sizeof h.magic || std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0)
+  if (front.size() < sizeof h.magic || std::memcmp(front.data(), kMagic.data(), kMagic.size()) != 0)
     return Error{Errc::corrupt, "not a naysay file; it must begin with 'naysay'"};
-  if (bytes.size() < sizeof h)
+  if (front.size() < sizeof h)
     return Error{Errc::corrupt, "the header needs " + std::to_string(sizeof h) + " bytes; the file has " +
-                                    std::to_string(bytes.size())};
-  std::memcpy(&h, bytes.data(), sizeof h);
+                                    std::to_string(front.size())};
+  std::memcpy(&h, front.data(), sizeof h);
   if (h.version != kVersion)
     return Error{Errc::unsupported, "the file has format version " + std::to_string(h.version) +
                                         "; this naysay reads version " + std::to_string(kVersion)};
-  if (h.size != bytes.size())
-    return Error{Errc::corrupt,
-                 "the header says " + std::to_string(h.size) + " bytes; the file has " + std::to_string(bytes.size())};
-  if (h.checksum != file_checksum(h, bytes))
-    return Error{Errc::corrupt, "the checksum does not match; the file was changed or damaged after it was written"};
+  return h;
+}
+
+// What the rest of a header says.
+Result<FilterFacts> facts_of(const FileHeader& h) {
   if (h.reserved != 0 || h.key_kind > static_cast<std::uint32_t>(KeyKind::integer))
     return Error{Errc::unsupported, "reserved header bytes are not zero; the file needs a newer naysay"};
   if (h.hash != static_cast<std::uint32_t>(HashId::xxh3) && h.hash != static_cast<std::uint32_t>(HashId::siphash))
     return Error{Errc::unsupported, "hash id " + std::to_string(h.hash) + " is unknown to this naysay"};
+  return FilterFacts{.hasher = {static_cast<HashId>(h.hash), h.seed, {h.secret_lo, h.secret_hi}},
+                     .key_kind = static_cast<KeyKind>(h.key_kind),
+                     .keys = h.keys};
+}
+
+}  // namespace
+
+Result<Opened> open(std::span<const std::byte> bytes) {
+  NAYSAY_TRY(const FileHeader h, begin_of(bytes));
+  if (h.size != bytes.size())
+    return Error{Errc::corrupt,
+                 "the header says " + std::to_string(h.size) + " bytes; the file has " + std::to_string(bytes.size())};
+  if (h.checksum != checksum(bytes.subspan(sizeof h), checksum_seed(h))) return wrong_checksum();
+  NAYSAY_TRY(FilterFacts facts, facts_of(h));
   NAYSAY_TRY(const FilterType* type, type_with_id(h.filter));
-  return Opened{bytes,
-                type,
-                {.hasher = {static_cast<HashId>(h.hash), h.seed, {h.secret_lo, h.secret_hi}},
-                 .key_kind = static_cast<KeyKind>(h.key_kind),
-                 .keys = h.keys}};
+  return Opened{bytes, type, std::move(facts)};
 }
 
 Result<Opened> open_file(const std::string& path) {
@@ -199,26 +214,61 @@ Result<AnyFilter> AnyFilter::open(const std::string& path, file_detail::Bytes ho
   });
 }
 
-std::vector<std::byte> AnyFilter::to_bytes() const {
-  std::vector<std::byte> file(file_detail::kHeaderBytes);
-  FieldWriter writer(file, kFileAlignment);
-  model_->write_params(writer);
-  model_->write_fields(writer);
-  file_detail::seal(*type_, facts_, file);
-  return file;
+Result<AnyFilter> AnyFilter::load(const ByteSource& from, std::uint64_t most) {
+  using namespace file_detail;
+  return no_memory_is_an_error("load", [&]() -> Result<AnyFilter> {
+    ByteStream stream(from);
+    const auto ended = [&] {
+      return stream.failure() ? *stream.failure() : Error{Errc::corrupt, "the bytes end before the filter does"};
+    };
+    std::array<std::byte, kHeaderBytes> front;
+    if (!stream.read(front)) return ended();
+    NAYSAY_TRY(const FileHeader h, begin_of(front));
+    if (h.size < kHeaderBytes || h.size > std::min(most, static_cast<std::uint64_t>(kMaxBits / 8)))
+      return Error{Errc::corrupt, "the header says " + std::to_string(h.size) + " bytes; it must be " +
+                                      std::to_string(kHeaderBytes) + " to " + std::to_string(most)};
+    NAYSAY_TRY(FilterFacts facts, facts_of(h));
+    AnyFilter f;
+    NAYSAY_TRY(f.type_, type_with_id(h.filter));
+    stream.begin_checksum(checksum_seed(h));
+    FieldReader reader(stream, kHeaderBytes, h.size, kFileAlignment);
+    auto model = f.type_->read(reader, true);
+    // Damaged bytes may look like a field that is too long; the checksum of all of them says that they are damaged.
+    if (!stream.ended()) stream.skip(reader.left());
+    if (stream.ended()) return ended();
+    if (stream.checksum() != h.checksum) return wrong_checksum();
+    if (!model) return std::move(model).error();
+    f.model_ = std::move(*model);
+    f.facts_ = std::move(facts);
+    return f;
+  });
 }
 
+FileImage AnyFilter::image() const {
+  FieldPlan plan(file_detail::kHeaderBytes, kFileAlignment);
+  model_->plan_params(plan);
+  model_->plan_fields(plan);
+  return FileImage(*type_, facts_, std::move(plan));
+}
+
+std::vector<std::byte> AnyFilter::to_bytes() const { return image().to_bytes(); }
+
 Result<Ok> AnyFilter::save(const std::string& path) const {
-  return no_memory_is_an_error(path, [&] { return file_detail::write(path, to_bytes()); });
+  return no_memory_is_an_error(path, [&] { return image().save(path); });
+}
+
+Result<Ok> AnyFilter::save(const ByteSink& to, std::size_t most) const {
+  return no_memory_is_an_error("save", [&] { return image().write(to, most); });
 }
 
 std::vector<std::byte> AnyFilter::to_bare() const {
-  std::vector<std::byte> out(sizeof(BareHeader));
   BareHeader h;
   h.filter = type_->id;
+  FieldPlan plan(sizeof h);
+  model_->plan_fields(plan);
+  std::vector<std::byte> out(plan.end());
   std::memcpy(out.data(), &h, sizeof h);
-  FieldWriter writer(out);
-  model_->write_fields(writer);
+  plan.copy(sizeof h, std::span(out).subspan(sizeof h));
   return out;
 }
 
@@ -230,9 +280,9 @@ Result<AnyFilter> AnyFilter::view_bare(std::span<const std::byte> bytes, const F
                                       std::to_string(bytes.size()) + " are left"};
     std::memcpy(&h, bytes.data(), sizeof h);
     if (h.magic != kBareMagic) return Error{Errc::corrupt, "not a bare naysay payload; it must begin with 'ns'"};
-    if (h.version != kVersion)
+    if (h.version != file_detail::kVersion)
       return Error{Errc::unsupported, "the payload has format version " + std::to_string(h.version) +
-                                          "; this naysay reads version " + std::to_string(kVersion)};
+                                          "; this naysay reads version " + std::to_string(file_detail::kVersion)};
     FieldReader reader(bytes, sizeof h, 0, FieldReader::Arrays::borrow);
     AnyFilter f;
     NAYSAY_TRY(f.type_, type_with_id(h.filter));

@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cstring>
+#include <new>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -16,6 +17,22 @@ Digest digest(std::string_view key, std::uint64_t seed) noexcept {
 
 std::uint64_t checksum(std::span<const std::byte> bytes, std::uint64_t seed) noexcept {
   return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
+}
+
+namespace {
+XXH3_state_t* xxh3(std::byte* state) noexcept { return reinterpret_cast<XXH3_state_t*>(state); }
+}  // namespace
+
+Checksum::Checksum(std::uint64_t seed) noexcept {
+  static_assert(sizeof(XXH3_state_t) <= kStateBytes && alignof(XXH3_state_t) <= 64);
+  std::memset(new (state_) XXH3_state_t, 0, sizeof(XXH3_state_t));
+  XXH3_64bits_reset_withSeed(xxh3(state_), seed);
+}
+void Checksum::add(std::span<const std::byte> bytes) noexcept {
+  XXH3_64bits_update(xxh3(state_), bytes.data(), bytes.size());
+}
+std::uint64_t Checksum::value() const noexcept {
+  return XXH3_64bits_digest(reinterpret_cast<const XXH3_state_t*>(state_));
 }
 
 namespace {

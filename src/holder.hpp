@@ -60,8 +60,8 @@ class Holder final : public HeldFilter {
   }
   void own() override { own(filter_); }
   std::vector<Param> params() const override { return params_to_text(params_); }
-  void write_params(FieldWriter& to) const override { Params::fields(params_, to); }
-  void write_fields(FieldWriter& to) const override { F::fields(filter_, to); }
+  void plan_params(FieldPlan& to) const override { Params::fields(params_, to); }
+  void plan_fields(FieldPlan& to) const override { F::fields(filter_, to); }
   std::unique_ptr<HeldFilter> clone() const override {
     F copy = filter_;
     own(copy);

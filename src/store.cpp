@@ -20,7 +20,6 @@
 
 #include "naysay/any_filter.hpp"
 #include "naysay/core/files.hpp"
-#include "naysay/live/detail/field_plan.hpp"
 
 namespace naysay {
 
@@ -158,40 +157,41 @@ class Checkpointer final : public live::detail::BlockSaver {
     const auto params = filter.params();
     SharedFilter::Filter::Params::fields(params, plan_);
     SharedFilter::Filter::fields(std::as_const(filter), plan_);
-    for (std::size_t i = 0; i < plan_.arrays().size(); ++i)
-      unwritten_.emplace(reinterpret_cast<const std::uint64_t*>(plan_.arrays()[i].data), i);
+    for (std::size_t i = 0; i < plan_.pieces().size(); ++i)
+      if (const std::byte* array = plan_.pieces()[i].data)
+        unwritten_.emplace(reinterpret_cast<const std::uint64_t*>(array), i);
     filter.for_each_access([this](auto& access) { access.save_through(this); });
   }
   static void end(SharedFilter::Filter& filter) {
     filter.for_each_access([](auto& access) { access.save_through(nullptr); });
   }
-  std::size_t blocks() const noexcept { return plan_.arrays().size(); }
-  std::uint64_t size() const noexcept { return plan_.size(); }
+  std::size_t pieces() const noexcept { return plan_.pieces().size(); }
+  std::uint64_t size() const noexcept { return plan_.end(); }
 
-  // Requires that no other thread writes to the filter.
-  void write_block(std::size_t i) noexcept {
-    before_change(reinterpret_cast<const std::uint64_t*>(plan_.arrays()[i].data), i);
+  // Writes a piece, unless it is an array that a change has written already. Requires that no other thread writes to
+  // the filter.
+  void write_piece(std::size_t i) noexcept {
+    const FieldPlan::Piece& piece = plan_.pieces()[i];
+    if (piece.data == nullptr) return write(piece);
+    const auto at = unwritten_.find(reinterpret_cast<const std::uint64_t*>(piece.data));
+    if (at != unwritten_.end() && at->second == i) write_array(at);
   }
   void before_change(const std::uint64_t* words) noexcept override {
-    if (const auto at = unwritten_.find(words); at != unwritten_.end()) {
-      write(plan_.arrays()[at->second]);
-      unwritten_.erase(at);
-    }
+    if (const auto at = unwritten_.find(words); at != unwritten_.end()) write_array(at);
   }
-  Result<Ok> write_others() {
-    for (const auto& piece : plan_.others()) write(piece.at, piece.bytes.data(), piece.bytes.size());
+  Result<Ok> written() const {
     if (failed_) return Error{Errc::io, path_ + ": cannot write: " + std::strerror(failed_)};
     return Ok{};
   }
 
  private:
-  void before_change(const std::uint64_t* words, std::size_t i) noexcept {
-    if (const auto at = unwritten_.find(words); at != unwritten_.end() && at->second == i) {
-      write(plan_.arrays()[i]);
-      unwritten_.erase(at);
-    }
+  using Unwritten = std::unordered_map<const std::uint64_t*, std::size_t>;
+
+  void write_array(Unwritten::iterator at) noexcept {
+    write(plan_.pieces()[at->second]);
+    unwritten_.erase(at);
   }
-  void write(const live::detail::FieldPlan::Array& array) noexcept { write(array.at, array.data, array.size); }
+  void write(const FieldPlan::Piece& piece) noexcept { write(piece.at, plan_.bytes(piece).data(), piece.size); }
   void write(std::uint64_t at, const std::byte* bytes, std::uint64_t size) noexcept {
     while (size > 0 && failed_ == 0) {
       const std::int64_t n = disk_.write_at(file_, bytes, size, at);
@@ -209,9 +209,9 @@ class Checkpointer final : public live::detail::BlockSaver {
   Disk& disk_;
   int file_;
   std::string path_;
-  live::detail::FieldPlan plan_{file_detail::kHeaderBytes};
-  std::unordered_map<const std::uint64_t*, std::size_t> unwritten_;
-  int failed_ = 0;  // an errno
+  FieldPlan plan_{file_detail::kHeaderBytes, kFileAlignment};
+  Unwritten unwritten_;  // arrays: the piece that each is
+  int failed_ = 0;       // an errno
 };
 
 using Clock = std::chrono::steady_clock;
@@ -547,10 +547,10 @@ Result<Ok> Store::checkpoint() {
       writer.begin(f);
     });
   }
-  for (std::size_t i = 0; i < writer.blocks(); ++i)
-    s.filter.exclusively([&](SharedFilter::Filter&) { writer.write_block(i); });
+  for (std::size_t i = 0; i < writer.pieces(); ++i)
+    s.filter.exclusively([&](SharedFilter::Filter&) { writer.write_piece(i); });
   s.filter.exclusively([&](SharedFilter::Filter& f) { Checkpointer::end(f); });
-  if (auto ok = writer.write_others(); !ok) return give_up(std::move(ok).error());
+  if (auto ok = writer.written(); !ok) return give_up(std::move(ok).error());
   if (s.disk.truncate(file, writer.size()) != 0) return give_up(os_error(temporary, "resize"));
   {
     auto mapping = files::map(temporary);

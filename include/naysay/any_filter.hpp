@@ -48,8 +48,8 @@ struct HeldFilter {
   virtual void describe(Report& to) const = 0;
   virtual void own() = 0;
   virtual std::vector<Param> params() const = 0;
-  virtual void write_params(FieldWriter& to) const = 0;
-  virtual void write_fields(FieldWriter& to) const = 0;
+  virtual void plan_params(FieldPlan& to) const = 0;
+  virtual void plan_fields(FieldPlan& to) const = 0;
   virtual std::unique_ptr<HeldFilter> clone() const = 0;  // with memory of its own
   virtual const void* filter() const noexcept = 0;
 };
@@ -67,7 +67,7 @@ struct FilterType {
   double (*bits_per_key)(double fpr);                                        // null unless tunable
   std::vector<Param> (*params_for)(double fpr);                              // null unless tunable
   Result<AnyFilter> (*build)(const Workload&, std::span<const Param>, const BuildOptions&, KeyKind);
-  // Reads what write_params (if with_params) and write_fields wrote, and validates it.
+  // Reads what plan_params (if with_params) and plan_fields planned, and validates it.
   Result<std::unique_ptr<erased::HeldFilter>> (*read)(FieldReader& from, bool with_params);
   std::unique_ptr<erased::HeldFilter> (*adopt)(void* keyed);  // a Keyed<F> of this type, moved from
   ExpectedRates (*predict)(const Outlook&);                   // null unless a PredictingFilter
@@ -84,6 +84,16 @@ NAYSAY_EXPORT std::span<const FilterType> filter_types() noexcept;
 // Null if no filter has this name or id.
 NAYSAY_EXPORT const FilterType* find_filter(std::string_view name) noexcept;
 NAYSAY_EXPORT const FilterType* find_filter(std::uint32_t id) noexcept;
+
+// At most this many bytes has a filter that is built with room for `keys` keys, in memory and as a file, before it is
+// built. What pinned negatives add (AnyFilter::index_bits()) is not counted. Fails as build() would, if no filter has
+// this name, or a parameter makes no sense.
+NAYSAY_EXPORT Result<std::uint64_t> bytes_for(std::string_view filter, std::uint64_t keys,
+                                              std::span<const Param> params = {});
+inline Result<std::uint64_t> bytes_for(std::string_view filter, std::uint64_t keys,
+                                       std::initializer_list<Param> params) {
+  return bytes_for(filter, keys, std::span<const Param>(params.begin(), params.size()));
+}
 
 // The names of the filters for which which(type) holds, for messages: "bloom, cuckoo".
 template <class Which>
@@ -118,6 +128,13 @@ class NAYSAY_EXPORT AnyFilter : public KeyFront<AnyFilter> {
   static Result<AnyFilter> open(const std::string& path, file_detail::Bytes how);
   Result<Ok> save(const std::string& path) const;  // whole, by rename, or not at all
   std::vector<std::byte> to_bytes() const;
+
+  // The same bytes in pieces, without a second copy of the filter in memory. save gives the sink pieces of at most `most`
+  // bytes and returns its error, if it has one. load reads exactly the bytes of one filter and nothing after them; a
+  // header that says it has more than `most` bytes is refused. image() gives any part of the bytes, and their number.
+  Result<Ok> save(const ByteSink& to, std::size_t most = kPieceBytes) const;
+  static Result<AnyFilter> load(const ByteSource& from, std::uint64_t most = ~std::uint64_t{0});
+  FileImage image() const;
 
   // A bare payload: 8 bytes of header and the fields, for hosts whose blocks have a checksum and options of their own.
   // It says neither how keys are digested nor how many there are: the host gives both again.

@@ -27,6 +27,7 @@
 #include "naysay/core/detail/memory.hpp"
 #include "naysay/core/export.hpp"
 #include "naysay/core/filter.hpp"
+#include "naysay/file_image.hpp"
 #include "naysay/key_front.hpp"
 
 namespace naysay {
@@ -49,14 +50,9 @@ namespace file_detail {
 template <Filter F>
 NAYSAY_EXPORT const FilterType& type_of() noexcept;
 
-inline constexpr std::size_t kHeaderBytes = 80;
-
 // The header of a file of which everything else stands in its place already.
 NAYSAY_EXPORT std::array<std::byte, kHeaderBytes> header_of(const FilterType& type, const FilterFacts& facts,
                                                             std::span<const std::byte> file);
-// Fills the header at the front of `file`, whose fields follow it.
-NAYSAY_EXPORT void seal(const FilterType& type, const FilterFacts& facts, std::vector<std::byte>& file);
-NAYSAY_EXPORT Result<Ok> write(const std::string& path, std::span<const std::byte> file);
 
 // A file whose header and checksum are right, before its fields are read.
 struct Opened {
@@ -110,17 +106,19 @@ class Keyed : public KeyFront<Keyed<F>> {
 
   // ---- files ----
 
-  // Whole, by rename, or not at all.
+  // To a file: whole, by rename, or not at all. To a sink: in pieces of at most `most` bytes.
   Result<Ok> save(const std::string& path) const {
-    return no_memory_is_an_error(path, [&] { return file_detail::write(path, to_bytes()); });
+    return no_memory_is_an_error(path, [&] { return image().save(path); });
   }
-  std::vector<std::byte> to_bytes() const {
-    std::vector<std::byte> file(file_detail::kHeaderBytes);
-    FieldWriter writer(file, kFileAlignment);
-    Params::fields(params_, writer);
-    F::fields(filter_, writer);
-    file_detail::seal(file_detail::type_of<F>(), facts_, file);
-    return file;
+  Result<Ok> save(const ByteSink& to, std::size_t most = kPieceBytes) const {
+    return no_memory_is_an_error("save", [&] { return image().write(to, most); });
+  }
+  std::vector<std::byte> to_bytes() const { return image().to_bytes(); }
+  FileImage image() const {
+    FieldPlan plan(file_detail::kHeaderBytes, kFileAlignment);
+    Params::fields(params_, plan);
+    F::fields(filter_, plan);
+    return FileImage(file_detail::type_of<F>(), facts_, std::move(plan));
   }
   static Result<Keyed> open(const std::string& path, file_detail::Bytes how) {
     return no_memory_is_an_error(path, [&]() -> Result<Keyed> {

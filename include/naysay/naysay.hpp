@@ -28,14 +28,19 @@
 //             std::atomic<std::shared_ptr<const AnyFilter>>; to change one, SharedFilter (live/shared_filter.hpp).
 // Memory      Functions that return a Result report a failed allocation as Errc::no_memory, from worker threads too;
 //             insert, erase and adapt report it as Outcome::no_memory, or as no_room where a filter that grows could
-//             not. Nothing has changed then. Queries do not allocate. A program compiled without exceptions ends where the standard library cannot allocate.
+//             not. Nothing has changed then. Queries do not allocate. A program compiled without exceptions ends where
+//             the standard library cannot allocate. bytes_for() says before a build what the filter will need;
+//             set_allocator() (core/allocator.hpp) says where the arrays of filters come from.
+// Building    BuildOptions::progress is called now and then, and cancels the build by returning false
+//             (core/progress.hpp).
 // Exceptions  Result::value() throws. What returns a container (to_bytes, params, filter_types' defaults) may throw
 //             std::bad_alloc. An exception of a Progress callback or of a range passes through build; in a batch query
 //             it ends the program.
 // Planning    Workload::stranger_share, the share of queries about strangers, is 0.01 here; AnyFilter::build and
 //             Keyed<F>::build take a Workload and let you say another.
 // Files       open() queries a file in place; it must not be truncated or overwritten meanwhile (replace it by rename,
-//             as save() does). load() copies it.
+//             as save() does). load() copies it. AnyFilter::save and load also take functions, for bytes that leave or
+//             come in pieces (core/byte_stream.hpp).
 #pragma once
 
 #include <concepts>

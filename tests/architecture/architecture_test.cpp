@@ -41,8 +41,7 @@ const std::map<std::string, std::set<std::string>> kUses = {
 const std::map<std::string, std::set<std::string>> kUsesDetail = {
     {"cuda/kernels.hpp", {"variable_hash/detail/function_family.hpp"}},  // the same functions, on the device
     {"include/naysay/live/detail/shared_access.hpp",
-     {"cuckoo/detail/split_table.hpp"}},                // the same table, with atomics
-    {"src/store.cpp", {"live/detail/field_plan.hpp"}},  // its compiled half
+     {"cuckoo/detail/split_table.hpp"}},  // the same table, with atomics
     {"src/updates/update_layer.cpp", {"updates/detail/update_layer.hpp"}},
 };
 

@@ -7,6 +7,7 @@
 
 std::atomic<std::int64_t> allocations_left{-1};
 std::atomic<std::int64_t> allocations_made{0};
+std::atomic<std::uint64_t> largest_allocation{0};
 
 namespace {
 
@@ -20,6 +21,8 @@ bool fails() noexcept {
 
 void* take(std::size_t bytes, std::size_t alignment) noexcept {
   if (fails()) return nullptr;
+  if (bytes > largest_allocation.load(std::memory_order_relaxed))
+    largest_allocation.store(bytes, std::memory_order_relaxed);
   bytes = (bytes + alignment - 1) / alignment * alignment;
   return std::aligned_alloc(alignment, bytes == 0 ? alignment : bytes);
 }

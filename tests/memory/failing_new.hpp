@@ -7,6 +7,7 @@
 
 extern std::atomic<std::int64_t> allocations_left;  // that still succeed; below zero: all do
 extern std::atomic<std::int64_t> allocations_made;
+extern std::atomic<std::uint64_t> largest_allocation;  // in bytes; tests set it to 0
 
 // While it lives, `count` allocations succeed and no more.
 class AllowAllocations {

@@ -34,6 +34,7 @@
 
 #include "naysay/bloom/bloom_rates.hpp"
 #include "naysay/core/cpu.hpp"
+#include "naysay/core/detail/sampled.hpp"
 #include "naysay/core/filter.hpp"
 
 namespace naysay {
@@ -66,7 +67,7 @@ class BlockedBloom {
     f.k_ = p.k != 0 ? p.k : bloom::split_block_best_k(p.bits_per_key, kBlockBits);
     f.words_ = Array<std::uint64_t>(divide_up(budget_bits(p.bits_per_key, o.room(w)), kBlockBits) * kWords);
     for (std::size_t i = 0; i < w.keys.size(); i += kTellEvery) {
-      o.tell("blocked-bloom: setting bits", i, w.keys.size());
+      if (!o.tell("blocked-bloom: setting bits", i, w.keys.size())) return cancelled_error("blocked-bloom");
       f.insert(w.keys.subspan(i, std::min<std::size_t>(kTellEvery, w.keys.size() - i)));
     }
     return f;
@@ -108,7 +109,9 @@ class BlockedBloom {
   // the product of the parts' shares of set bits, and every block is equally likely.
   double expected_fpr() const noexcept {
     double sum = 0;
-    for (std::uint64_t at = 0; at < words_.size(); at += kWords) {
+    const std::uint64_t blocks = words_.size() / kWords;
+    const std::uint64_t seen = for_each_sampled(blocks, std::uint64_t{1} << 15, 1, [&](std::uint64_t block) {
+      const std::uint64_t at = block * kWords;
       const auto ones = [&](unsigned i) { return static_cast<double>(std::popcount(words_[at + i])); };
       const auto low_ones = [&](unsigned i) {
         return static_cast<double>(std::popcount(words_[at + i] & low_mask(32)));
@@ -120,8 +123,8 @@ class BlockedBloom {
         if (k_ == 16) all *= low_ones(i) / 32 * ((ones(i) - low_ones(i)) / 32);
       }
       sum += all;
-    }
-    return words_.empty() ? 0.0 : sum / static_cast<double>(words_.size() / kWords);
+    });
+    return seen == 0 ? 0.0 : sum / static_cast<double>(seen);
   }
   std::uint64_t size_bits() const noexcept { return bits_of_fields(*this); }
 

@@ -23,6 +23,7 @@
 #include "naysay/bloom/bloom_rates.hpp"
 #include "naysay/bloom/detail/scatter.hpp"
 #include "naysay/core/cpu.hpp"
+#include "naysay/core/detail/sampled.hpp"
 #include "naysay/core/filter.hpp"
 
 namespace naysay {
@@ -55,6 +56,7 @@ class Bloom {
     f.k_ = p.k != 0 ? p.k : bloom::best_k(p.bits_per_key);
     f.words_ = Array<std::uint64_t>(words_for_bits(budget_bits(p.bits_per_key, o.room(w))));
     simd() >= Simd::avx2 ? f.fill_bmi2(w, o) : f.fill(w, o);
+    NAYSAY_CHECK(o.go_on("bloom"));
     return f;
   }
 
@@ -93,8 +95,10 @@ class Bloom {
   // Computed from the bits that are set, so duplicates and later inserts are taken into account.
   double expected_fpr() const noexcept {
     std::uint64_t ones = 0;
-    for (std::uint64_t word : words_) ones += static_cast<std::uint64_t>(std::popcount(word));
-    return words_.empty() ? 0.0 : std::pow(static_cast<double>(ones) / (64 * static_cast<double>(words_.size())), k_);
+    const std::uint64_t seen = for_each_sampled(words_.size(), std::uint64_t{1} << 16, 8, [&](std::uint64_t i) {
+      ones += static_cast<std::uint64_t>(std::popcount(words_[i]));
+    });
+    return seen == 0 ? 0.0 : std::pow(static_cast<double>(ones) / (64 * static_cast<double>(seen)), k_);
   }
   std::uint64_t size_bits() const noexcept { return bits_of_fields(*this); }
 
@@ -119,7 +123,7 @@ class Bloom {
     const std::uint64_t n = words_.size();
     bloom::Scatter set(64 * n, 1, [words](std::uint64_t bit) { set_bit(words, bit); });
     for (std::size_t i = 0; i < w.keys.size(); ++i) {
-      if (i % kTellEvery == 0) o.tell("bloom: setting bits", i, w.keys.size());
+      if (i % kTellEvery == 0 && !o.tell("bloom: setting bits", i, w.keys.size())) return;
       if (!set.pays()) {
         insert(w.keys[i]);
         continue;

@@ -28,6 +28,7 @@
 #include "naysay/bloom/bloom_rates.hpp"
 #include "naysay/bloom/detail/scatter.hpp"
 #include "naysay/core/cpu.hpp"
+#include "naysay/core/detail/sampled.hpp"
 #include "naysay/core/filter.hpp"
 
 namespace naysay {
@@ -69,6 +70,7 @@ class CountingBloom {
       f.fill(w, o, [&f](std::uint64_t i) { f.counters_.increment(i); });
     else
       simd() >= Simd::avx2 ? f.fill_bmi2(w, o) : f.fill_usual(w, o);
+    NAYSAY_CHECK(o.go_on("counting-bloom"));
     return f;
   }
 
@@ -100,8 +102,13 @@ class CountingBloom {
 
   // Computed from the counters above 0, so duplicates, later inserts and erasures are taken into account.
   double expected_fpr() const noexcept {
-    const double m = static_cast<double>(counters_.size());
-    return m == 0 ? 0.0 : std::pow(static_cast<double>(counters_.count_nonzero()) / m, k_);
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 18;
+    std::uint64_t used = 0, seen = counters_.size();
+    if (seen <= kMost)
+      used = counters_.count_nonzero();
+    else
+      seen = for_each_sampled(seen, kMost, 64, [&](std::uint64_t i) { used += counters_.get(i) != 0; });
+    return seen == 0 ? 0.0 : std::pow(static_cast<double>(used) / static_cast<double>(seen), k_);
   }
   std::uint64_t size_bits() const noexcept { return bits_of_fields(*this); }
 
@@ -180,7 +187,7 @@ class CountingBloom {
   [[gnu::always_inline]] void fill(const Workload& w, const BuildOptions& o, Up up) {
     bloom::Scatter count(counters_.size(), counters_.width(), up);
     for (std::size_t i = 0; i < w.keys.size(); ++i) {
-      if (i % kTellEvery == 0) o.tell("counting-bloom: counting", i, w.keys.size());
+      if (i % kTellEvery == 0 && !o.tell("counting-bloom: counting", i, w.keys.size())) return;
       if (count.pays())
         for_each(w.keys[i], count);
       else

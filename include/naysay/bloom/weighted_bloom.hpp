@@ -39,6 +39,7 @@
 
 #include "naysay/bloom/bloom_rates.hpp"
 #include "naysay/bloom/detail/cost_list.hpp"
+#include "naysay/core/detail/sampled.hpp"
 #include "naysay/core/filter.hpp"
 
 namespace naysay {
@@ -92,7 +93,8 @@ class WeightedBloom {
     f.k_ = p.k != 0 ? p.k : bloom::best_k(left);
     f.words_ = Array<std::uint64_t>(words_for_bits(f.bits_));
     for (std::size_t i = 0; i < w.keys.size(); ++i) {
-      if (i % kTellEvery == 0) o.tell("weighted-bloom: setting bits", i, w.keys.size());
+      if (i % kTellEvery == 0 && !o.tell("weighted-bloom: setting bits", i, w.keys.size()))
+        return cancelled_error("weighted-bloom");
       f.insert(w.keys[i]);
     }
     o.say("negatives listed", static_cast<double>(cut.listed - dropped));
@@ -120,8 +122,11 @@ class WeightedBloom {
   double expected_fpr() const noexcept {
     if (bits_ == 0) return 0;
     std::uint64_t set = 0;
-    for (std::uint64_t word : words_) set += static_cast<std::uint64_t>(std::popcount(word));
-    const double ones = static_cast<double>(set) / static_cast<double>(bits_);
+    const std::uint64_t seen = for_each_sampled(words_.size(), std::uint64_t{1} << 16, 8, [&](std::uint64_t i) {
+      set += static_cast<std::uint64_t>(std::popcount(words_[i]));
+    });
+    const std::uint64_t bits = seen == words_.size() ? bits_ : 64 * seen;  // the last word may have a rest
+    const double ones = static_cast<double>(set) / static_cast<double>(bits);
     return std::pow(ones, k_) * list_.stranger_passes(ones);
   }
   std::uint64_t size_bits() const noexcept { return bits_of_fields(*this); }

@@ -34,6 +34,7 @@
 
 #include "naysay/bloom/bloom_rates.hpp"
 #include "naysay/bloom/detail/cost_list.hpp"
+#include "naysay/core/detail/sampled.hpp"
 #include "naysay/core/filter.hpp"
 
 namespace naysay {
@@ -89,7 +90,8 @@ class WeightedCountingBloom {
     f.counters_ = Cells((budget - list_bits) / p.counter_bits, p.counter_bits);
     f.k_ = cut.k;
     for (std::size_t i = 0; i < w.keys.size(); ++i) {
-      if (i % kTellEvery == 0) o.tell("weighted-counting-bloom: inserting keys", i, w.keys.size());
+      if (i % kTellEvery == 0 && !o.tell("weighted-counting-bloom: inserting keys", i, w.keys.size()))
+        return cancelled_error("weighted-counting-bloom");
       f.insert(w.keys[i]);
     }
     o.say("functions per key", f.k_);
@@ -121,8 +123,9 @@ class WeightedCountingBloom {
   // Computed from the counters as they are now.
   double expected_fpr() const noexcept {
     std::uint64_t used = 0;
-    for (std::uint64_t i = 0; i < counters_.size(); ++i) used += counters_.get(i) != 0;
-    const double one = counters_.size() == 0 ? 0 : static_cast<double>(used) / static_cast<double>(counters_.size());
+    const std::uint64_t seen = for_each_sampled(counters_.size(), std::uint64_t{1} << 18, 64,
+                                                [&](std::uint64_t i) { used += counters_.get(i) != 0; });
+    const double one = seen == 0 ? 0 : static_cast<double>(used) / static_cast<double>(seen);
     return std::pow(one, k_) * list_.stranger_passes(one);
   }
   std::uint64_t size_bits() const noexcept { return bits_of_fields(*this); }

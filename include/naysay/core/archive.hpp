@@ -24,6 +24,7 @@
 //            does not fit is named in the error.
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -35,6 +36,7 @@
 #include <vector>
 
 #include "naysay/core/array.hpp"
+#include "naysay/core/byte_stream.hpp"
 #include "naysay/core/result.hpp"
 
 namespace naysay {
@@ -71,11 +73,20 @@ concept Scalar = std::is_arithmetic_v<T> || NamedEnum<T>;
 
 inline constexpr std::size_t kFileAlignment = kCacheLine;
 
-// Appends fields to a buffer.
-class FieldWriter {
+// Where the fields of an object will stand in its file, before anything is written. It has the bytes of all that is
+// small, and of each array its place and its memory. So a file is written in pieces, in any order, and without a copy
+// of its arrays. Requires that the object does not change while the plan is used.
+class FieldPlan {
  public:
-  // alignment 0: each array is aligned to its element only.
-  explicit FieldWriter(std::vector<std::byte>& out, std::size_t alignment = 0) : out_(out), alignment_(alignment) {}
+  struct Piece {
+    std::uint64_t at;       // in the file
+    std::uint64_t size;     // in bytes
+    const std::byte* data;  // of an array; null: of the small bytes, from `offset` on
+    std::uint64_t offset;
+  };
+
+  // The first field stands at `at`. Alignment 0: each array is aligned to its element only.
+  explicit FieldPlan(std::uint64_t at = 0, std::size_t alignment = 0) : first_(at), end_(at), alignment_(alignment) {}
 
   template <class T>
   void operator()(std::string_view, const T& value) {
@@ -86,7 +97,8 @@ class FieldWriter {
       const std::uint64_t n = value.size();
       put(&n, sizeof n);
       pad(alignment_ ? alignment_ : alignof(E));
-      put(value.data(), n * sizeof(E));
+      if (n != 0) pieces_.push_back({end_, n * sizeof(E), reinterpret_cast<const std::byte*>(value.data()), 0});
+      end_ += n * sizeof(E);
     } else if constexpr (archive_detail::is_vector<T>) {
       const std::uint64_t n = value.size();
       put(&n, sizeof n);
@@ -97,15 +109,61 @@ class FieldWriter {
     }
   }
 
+  std::uint64_t begin() const noexcept { return first_; }
+  std::uint64_t end() const noexcept { return end_; }
+  const std::vector<Piece>& pieces() const noexcept { return pieces_; }  // in their order, without gaps
+  std::span<const std::byte> bytes(const Piece& piece) const noexcept {
+    return {piece.data ? piece.data : small_.data() + piece.offset, piece.size};
+  }
+  // The bytes at file offset `at`. Requires begin() <= at and at + out.size() <= end().
+  void copy(std::uint64_t at, std::span<std::byte> out) const noexcept {
+    auto piece = std::upper_bound(pieces_.begin(), pieces_.end(), at,
+                                  [](std::uint64_t x, const Piece& p) { return x < p.at + p.size; });
+    for (; !out.empty(); ++piece) {
+      const std::uint64_t skip = at - piece->at, n = std::min<std::uint64_t>(piece->size - skip, out.size());
+      std::memcpy(out.data(), bytes(*piece).data() + skip, n);
+      at += n;
+      out = out.subspan(n);
+    }
+  }
+
  private:
   void put(const void* p, std::size_t n) {
-    if (n == 0) return;
-    const std::size_t at = out_.size();
-    out_.resize(at + n);
-    std::memcpy(out_.data() + at, p, n);
+    const std::size_t offset = grow(n);
+    if (n != 0) std::memcpy(small_.data() + offset, p, n);
   }
-  void pad(std::size_t alignment) { out_.resize((out_.size() + alignment - 1) / alignment * alignment); }
+  void pad(std::size_t alignment) { grow((alignment - end_ % alignment) % alignment); }
+  // Room for n small bytes, zeros.
+  std::size_t grow(std::size_t n) {
+    const std::size_t offset = small_.size();
+    if (n == 0) return offset;
+    if (pieces_.empty() || pieces_.back().data) pieces_.push_back({end_, 0, nullptr, offset});
+    small_.resize(offset + n);
+    pieces_.back().size += n;
+    end_ += n;
+    return offset;
+  }
 
+  std::vector<Piece> pieces_;
+  std::vector<std::byte> small_;
+  std::uint64_t first_, end_;
+  std::size_t alignment_;
+};
+
+// Appends fields to a buffer.
+class FieldWriter {
+ public:
+  explicit FieldWriter(std::vector<std::byte>& out, std::size_t alignment = 0) : out_(out), alignment_(alignment) {}
+
+  template <class T>
+  void operator()(std::string_view name, const T& value) {
+    FieldPlan plan(out_.size(), alignment_);
+    plan(name, value);
+    out_.resize(plan.end());
+    plan.copy(plan.begin(), std::span(out_).subspan(plan.begin()));
+  }
+
+ private:
   std::vector<std::byte>& out_;
   std::size_t alignment_;
 };
@@ -117,7 +175,10 @@ class FieldReader {
 
   // Reads `bytes` from offset `at` on. With Arrays::borrow an array whose elements are aligned in memory is a view.
   FieldReader(std::span<const std::byte> bytes, std::size_t at, std::size_t alignment, Arrays arrays)
-      : bytes_(bytes), at_(at), alignment_(alignment), arrays_(arrays) {}
+      : bytes_(bytes), at_(at), end_(bytes.size()), alignment_(alignment), arrays_(arrays) {}
+  // Reads what comes from a stream that is at offset `at` of a file of `end` bytes.
+  FieldReader(ByteStream& stream, std::uint64_t at, std::uint64_t end, std::size_t alignment)
+      : stream_(&stream), at_(at), end_(end), alignment_(alignment), arrays_(Arrays::copy) {}
 
   template <class T>
   void operator()(std::string_view name, T& value) {
@@ -156,7 +217,7 @@ class FieldReader {
   bool ok() const noexcept { return error_.empty(); }
   const std::string& error() const noexcept { return error_; }
   std::size_t position() const noexcept { return at_; }
-  std::size_t left() const noexcept { return bytes_.size() - at_; }
+  std::size_t left() const noexcept { return end_ - at_; }
 
  private:
   template <class E>
@@ -166,8 +227,15 @@ class FieldReader {
     const std::size_t alignment = alignment_ ? alignment_ : alignof(E);
     const std::size_t padding = (alignment - at_ % alignment) % alignment;
     if (padding > left()) return fail_short(name, padding);
+    if (stream_ && !stream_->skip(padding)) return fail_ended(name);
     at_ += padding;
     if (n > left() / sizeof(E)) return fail_short(name, n <= UINT64_MAX / sizeof(E) ? n * sizeof(E) : UINT64_MAX);
+    if (stream_) {
+      value = Array<E>::make_raw(n);  // not touched before its bytes come: a length that lies costs no memory
+      if (!stream_->read(std::as_writable_bytes(std::span(value.mutable_data(), n)))) return fail_ended(name);
+      at_ += n * sizeof(E);
+      return;
+    }
     const std::byte* p = bytes_.data() + at_;
     if (arrays_ == Arrays::borrow && reinterpret_cast<std::uintptr_t>(p) % alignof(E) == 0) {
       value = Array<E>::borrow(reinterpret_cast<const E*>(p), n);
@@ -182,7 +250,14 @@ class FieldReader {
       fail_short(name, n);
       return false;
     }
-    std::memcpy(to, bytes_.data() + at_, n);
+    if (stream_) {
+      if (!stream_->read({static_cast<std::byte*>(to), n})) {
+        fail_ended(name);
+        return false;
+      }
+    } else {
+      std::memcpy(to, bytes_.data() + at_, n);
+    }
     at_ += n;
     return true;
   }
@@ -192,8 +267,11 @@ class FieldReader {
          " are left");
   }
 
+  void fail_ended(std::string_view name) { fail("the bytes end within field '" + std::string(name) + "'"); }
+
   std::span<const std::byte> bytes_;
-  std::size_t at_;
+  ByteStream* stream_ = nullptr;
+  std::size_t at_, end_;
   std::size_t alignment_;
   Arrays arrays_;
   std::string error_;

@@ -5,6 +5,8 @@
 //             pages, so that a random read in a large filter misses the address cache less often.
 //   borrowed  a view of memory that the caller keeps alive; read-only until own() makes a copy.
 //
+// Owned memory comes from the process's Allocator (core/allocator.hpp).
+//
 // Copying an Array copies the elements of an owned one and the view of a borrowed one.
 #pragma once
 
@@ -12,7 +14,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <new>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -20,6 +21,8 @@
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
+
+#include "naysay/core/allocator.hpp"
 
 namespace naysay {
 
@@ -36,16 +39,22 @@ class Array {
   explicit Array(std::uint64_t size) : data_(allocate(size)), size_(size), owned_(true) {
     if (size != 0) std::memset(static_cast<void*>(data_), 0, size * sizeof(T));
   }
-  // Elements that are not initialised, or none if there is no memory: for code that must not throw and writes every
-  // element before it reads it. Requires size > 0.
+  // Elements that are not initialised: for code that writes every element before it reads it.
+  static Array make_raw(std::uint64_t size) {
+    Array a;
+    a.data_ = allocate(size);
+    a.size_ = size;
+    return a;
+  }
+  // The same, or no elements if there is no memory: for code that must not throw. Requires size > 0.
   static Array try_make_raw(std::uint64_t size) noexcept {
     Array a;
-    std::size_t bytes = size * sizeof(T);
-    if (bytes >= kHugeFrom) bytes = (bytes + kHugePage - 1) / kHugePage * kHugePage;  // whole pages, all of them huge
-    void* memory = ::operator new (bytes, std::align_val_t{alignment(size)}, std::nothrow);
+    const std::size_t bytes = bytes_of(size, true);  // whole pages, all of them huge
+    void* memory = memory_detail::allocate(bytes, alignment(size));
     if (memory == nullptr) return a;
     a.data_ = static_cast<T*>(offer_huge(memory, bytes));
     a.size_ = size;
+    a.whole_pages_ = true;
     return a;
   }
   static Array borrow(const T* data, std::uint64_t size) noexcept {
@@ -61,15 +70,17 @@ class Array {
   Array(Array&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)),
         size_(std::exchange(other.size_, 0)),
-        owned_(std::exchange(other.owned_, true)) {}
+        owned_(std::exchange(other.owned_, true)),
+        whole_pages_(std::exchange(other.whole_pages_, false)) {}
   Array& operator=(Array other) noexcept {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
     std::swap(owned_, other.owned_);
+    std::swap(whole_pages_, other.whole_pages_);
     return *this;
   }
   ~Array() {
-    if (owned_) release(data_, size_);
+    if (owned_ && data_) memory_detail::release(data_, bytes_of(size_, whole_pages_), alignment(size_));
   }
 
   bool owned() const noexcept { return owned_; }
@@ -104,22 +115,28 @@ class Array {
   }
 
  private:
+  static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 62;
+
   static std::size_t alignment(std::uint64_t size) noexcept {
     return size * sizeof(T) >= kHugeFrom ? kHugePage : kCacheLine;
   }
+  static std::size_t bytes_of(std::uint64_t size, bool whole_pages) noexcept {
+    const std::size_t bytes = size * sizeof(T);
+    return whole_pages && bytes >= kHugeFrom ? (bytes + kHugePage - 1) / kHugePage * kHugePage : bytes;
+  }
   static T* allocate(std::uint64_t size) {
     if (size == 0) return nullptr;
+    if (size > kMostBytes / sizeof(T)) memory_detail::fail();
     const std::size_t bytes = size * sizeof(T);
-    return static_cast<T*>(offer_huge(::operator new (bytes, std::align_val_t{alignment(size)}), bytes));
+    void* memory = memory_detail::allocate(bytes, alignment(size));
+    if (memory == nullptr) memory_detail::fail();
+    return static_cast<T*>(offer_huge(memory, bytes));
   }
   static void* offer_huge(void* memory, [[maybe_unused]] std::size_t bytes) noexcept {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
     if (bytes >= kHugeFrom) ::madvise(memory, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
 #endif
     return memory;
-  }
-  static void release(T* data, std::uint64_t size) noexcept {
-    if (data) ::operator delete (static_cast<void*>(data), std::align_val_t{alignment(size)});
   }
   void copy_from(const T* source) {
     data_ = allocate(size_);
@@ -129,6 +146,7 @@ class Array {
   T* data_ = nullptr;
   std::uint64_t size_ = 0;
   bool owned_ = true;
+  bool whole_pages_ = false;  // as it was allocated
 };
 
 }  // namespace naysay

@@ -42,6 +42,7 @@ struct Claims {
   bool adapts_with_churn = false;   // adapt takes effect as keys are erased and inserted, not immediately
   double fpr_model_error = 0.02;    // |measured / expected_fpr() - 1| beyond statistical noise, at most
   std::uint64_t fixed_bits = 1024;  // size_bits() <= bits_per_key * room + fixed_bits
+  std::uint64_t most_arrays = 24;   // in a file, but for one in each MiB; each has a length and padding
 };
 
 // What a filter expects of itself for a workload, before it is built.
@@ -62,7 +63,8 @@ concept Filter = std::movable<F> && std::default_initializable<F> && Described<F
       { F::kClaims } -> std::convertible_to<Claims>;
       { p.bits_per_key } -> std::convertible_to<double>;
       { f.may_contain(d) } noexcept -> std::same_as<bool>;
-      { f.expected_fpr() } noexcept -> std::same_as<double>;  // on strangers, for the keys it holds now
+      // On strangers, for the keys it holds now. A dynamic filter looks at a bounded part of itself, however large it is.
+      { f.expected_fpr() } noexcept -> std::same_as<double>;
       { f.size_bits() } noexcept -> std::same_as<std::uint64_t>;
       { f.validate() } -> std::same_as<Result<Ok>>;
     };

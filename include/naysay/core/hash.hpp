@@ -133,6 +133,17 @@ NAYSAY_EXPORT Digest siphash(std::string_view key, SipKey secret) noexcept;
 
 // XXH3-64 of the bytes: the checksum of files.
 NAYSAY_EXPORT std::uint64_t checksum(std::span<const std::byte> bytes, std::uint64_t seed = 0) noexcept;
+// The same of bytes that come in pieces.
+class NAYSAY_EXPORT Checksum {
+ public:
+  explicit Checksum(std::uint64_t seed = 0) noexcept;
+  void add(std::span<const std::byte> bytes) noexcept;
+  std::uint64_t value() const noexcept;  // of all that was added so far
+
+ private:
+  static constexpr std::size_t kStateBytes = 576;
+  alignas(64) std::byte state_[kStateBytes];
+};
 
 // How a filter's keys are digested: chosen once, recorded in the file, the same for building and querying.
 struct Hasher {

@@ -36,6 +36,7 @@ enum class Errc : std::uint8_t {
   unsupported,           // well formed, but of another version, filter or machine
   io,                    // the operating system refused
   no_memory,             // an allocation failed; nothing has changed
+  cancelled,             // by a progress callback; nothing has changed
 };
 
 struct Error {

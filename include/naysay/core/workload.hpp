@@ -9,19 +9,16 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "naysay/core/hash.hpp"
+#include "naysay/core/progress.hpp"
+#include "naysay/core/result.hpp"
 
 namespace naysay {
-
-// Called now and then during a long build: what is being done, and how much of it is done. Called from one thread at a
-// time.
-using Progress = std::function<void(std::string_view stage, std::uint64_t done, std::uint64_t total)>;
 
 // What a build reports about itself, in its own words and order: "shards retried", "known negatives refused", ...
 // The tool prints it, the library never does.
@@ -58,20 +55,23 @@ struct BuildOptions {
   std::uint64_t seed = 0;      // same workload, parameters and seed: same bytes
   unsigned threads = 1;        // any number gives the same bytes
   Hasher hasher = {};          // how keys are digested; the digests of a Workload must have been made by it
-  Progress progress = {};      // may be empty
+  Progress progress = {};      // may be empty; may cancel the build
   Report* report = nullptr;    // may be null
 
   // The number of keys to have room for.
   std::uint64_t room(const Workload& w) const noexcept { return std::max<std::uint64_t>(capacity, w.keys.size()); }
-  void tell(std::string_view stage, std::uint64_t done, std::uint64_t total) const {
-    if (progress) progress(stage, done, total);
+  // False: the build is cancelled, and should end soon; go_on() then is the error that it returns.
+  bool tell(std::string_view stage, std::uint64_t done, std::uint64_t total) const {
+    return progress(stage, done, total);
+  }
+  bool cancelled() const noexcept { return progress.cancelled(); }
+  Result<Ok> go_on(std::string_view who) const {
+    if (cancelled()) return cancelled_error(who);
+    return Ok{};
   }
   void say(std::string_view name, double value) const {
     if (report) report->add(name, value);
   }
 };
-
-// A loop over keys calls progress once in this many.
-inline constexpr std::uint64_t kTellEvery = std::uint64_t{1} << 20;
 
 }  // namespace naysay

@@ -88,10 +88,12 @@ class Cuckoo {
     f.buckets_ = Buckets(buckets, b, o.seed);
     if (f.insert_all(w, o)) return f;
     for (std::uint64_t attempt = 1; attempt <= kAttempts; ++attempt) {
+      NAYSAY_CHECK(o.go_on("cuckoo"));
       f.buckets_ = {};  // its memory first
       f.buckets_ = Buckets(buckets, b, o.seed + attempt);
       if (f.insert_distinct(w, o)) return f;
     }
+    NAYSAY_CHECK(o.go_on("cuckoo"));
     return Error{Errc::build_failed, "cuckoo: " + to_text(std::uint64_t{w.keys.size()}) + " keys found no place in " +
                                          to_text(buckets) + " buckets; more bits_per_key would help"};
   }
@@ -162,11 +164,11 @@ class Cuckoo {
   // was full before its capacity, and 3 of 360,000 of 4 bits and 10 to 300 keys were; with 16 more, 9 of 180,000.
   static constexpr unsigned kSpareSlots = 32;
   static constexpr std::uint64_t kAttempts = 16;
-  static constexpr std::uint64_t kSample = std::uint64_t{1} << 18;
+  static constexpr std::uint64_t kSample = std::uint64_t{1} << 16;
 
   bool insert_all(const Workload& w, const BuildOptions& o) {
     for (std::size_t i = 0; i < w.keys.size(); ++i) {
-      if (i % kTellEvery == 0) o.tell("cuckoo: placing fingerprints", i, w.keys.size());
+      if (i % kTellEvery == 0 && !o.tell("cuckoo: placing fingerprints", i, w.keys.size())) return false;
       if (i + kAhead < w.keys.size()) probe(w.keys[i + kAhead]);
       if (!insert(w.keys[i])) return false;
     }
@@ -177,6 +179,8 @@ class Cuckoo {
     bool placed = true;
     std::uint64_t distinct = 0;
     for_each_shard(w.keys, divide_up(w.keys.size(), kShardKeys), 1, [&](std::uint64_t, std::span<std::uint64_t> los) {
+      placed = placed && o.tell("cuckoo: placing distinct fingerprints", distinct, w.keys.size());
+      if (!placed) return;
       std::sort(los.begin(), los.end());
       const auto end = std::unique(los.begin(), los.end());
       distinct += static_cast<std::uint64_t>(end - los.begin());

@@ -69,6 +69,7 @@ class BasicGrowingCuckoo {
   static constexpr Claims kClaims = {
       .about = "keys can be inserted and erased without a fixed capacity; it grows and no answer changes",
       .fixed_bits = 6144,  // spare slots, spare words of the blocks, the fields
+      .most_arrays = 80,   // 33 blocks in each of two layers
   };
 
   static constexpr double kLoad = 0.90;
@@ -114,7 +115,8 @@ class BasicGrowingCuckoo {
     if (!f.eras_.emplace_back().start(buckets, place_bits, tag_bits, mix64(o.seed + 1))) return no_memory();
     f.era_count_ = 1;
     for (std::size_t i = 0; i < w.keys.size(); ++i) {
-      if (i % kTellEvery == 0) o.tell("growing-cuckoo: placing fingerprints", i, w.keys.size());
+      if (i % kTellEvery == 0 && !o.tell("growing-cuckoo: placing fingerprints", i, w.keys.size()))
+        return cancelled_error("growing-cuckoo");
       if (i + kAhead < w.keys.size()) f.probe(w.keys[i + kAhead]);
       if (!f.insert(w.keys[i]))
         return Error{Errc::build_failed, "growing-cuckoo: no room for key " + to_text(std::uint64_t{i}) + " of " +
@@ -278,9 +280,7 @@ class BasicGrowingCuckoo {
   static constexpr unsigned kMaxForced = 64;
   static constexpr unsigned kFirstBuckets = 16;  // of an era that is opened later
 
-  static Error no_memory() {
-    return {Errc::build_failed, "growing-cuckoo: out of memory; fewer bits_per_key would help"};
-  }
+  static Error no_memory() { return out_of_memory("growing-cuckoo"); }
 
   static std::uint64_t buckets_for(std::uint64_t keys) noexcept {
     return std::max<std::uint64_t>(
@@ -330,6 +330,7 @@ class BasicGrowingCuckoo {
     const unsigned level = total > kMaxWidth ? total - kMaxWidth : 0;
     const std::uint64_t buckets = std::min(std::uint64_t{1} << place_bits,
                                            std::max<std::uint64_t>(kFirstBuckets, (std::uint64_t{1} << level) + 1));
+    if (!reserve_for(eras_, kMaxEras)) return false;  // a filter that was loaded has room for its own only
     Table next;
     if (!next.start(buckets, place_bits, last.tag_bits(), last.seed())) return false;
     eras_.push_back(std::move(next));

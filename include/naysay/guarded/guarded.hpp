@@ -93,6 +93,7 @@ class Guarded {
       .fpr_model_error = Base::kClaims.fpr_model_error,
       // one group of the guard, and the fields that are not the base's
       .fixed_bits = Base::kClaims.fixed_bits + Guard::bits_for(1) + 6 * 64,
+      .most_arrays = Base::kClaims.most_arrays + 16,
   };
 
   // For a filter that is given no negatives.
@@ -114,6 +115,7 @@ class Guarded {
     NAYSAY_TRY(f.base_, Base::build(w, base, o));
     f.guard_ = Guard(plan.entries);
     const Guard accepted = f.accepted(w, o);
+    NAYSAY_CHECK(o.go_on("guarded"));
     if (p.pinned) NAYSAY_CHECK(f.pin(w, accepted));
     f.guard_costliest(accepted, p.pinned);
     o.say("bits per key of the base",
@@ -224,7 +226,7 @@ class Guarded {
     std::uint8_t answers[kBatch];
     for (std::size_t at = 0; at < w.negatives.size(); at += kBatch) {
       const auto part = w.negatives.subspan(at, std::min(kBatch, w.negatives.size() - at));
-      if (at % kTellEvery == 0) o.tell("guarded: querying the known negatives", at, w.negatives.size());
+      if (at % kTellEvery == 0 && !o.tell("guarded: querying the known negatives", at, w.negatives.size())) break;
       naysay::may_contain(base_, part, answers);
       for (std::size_t i = 0; i < part.size(); ++i)
         if (answers[i] != 0) numbers.push_back(at + i);

@@ -103,6 +103,7 @@ class HashAdaptiveBloom {
     const Params p = given.choose ? chosen(w, given) : given;
     HashAdaptiveBloom f;
     const habf::TpjoOutcome outcome = f.fill(w, p, o);
+    NAYSAY_CHECK(o.go_on(Kind::kName));
     if (const double fpr = p.max_stranger_fpr < 1 ? f.expected_fpr() : 0; fpr > p.max_stranger_fpr)
       return Error{Errc::out_of_budget, std::string(Kind::kName) + ": " + rounded_text(fpr * 100) +
                                             " % of strangers would be accepted at " + rounded_text(p.bits_per_key) +

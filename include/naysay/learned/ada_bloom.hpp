@@ -166,7 +166,8 @@ class AdaBloom {
       f.words_ = Array<std::uint64_t>(words_for_bits(static_cast<std::uint64_t>(bits[0])));
       f.least_k_ = most_k;
       for (std::size_t i = 0; i < w.keys.size(); ++i) {
-        if (i % kTellEvery == 0) o.tell("ada-bloom: setting bits", i, w.keys.size());
+        if (i % kTellEvery == 0 && !o.tell("ada-bloom: setting bits", i, w.keys.size()))
+          return cancelled_error("ada-bloom");
         const std::uint32_t k = f.functions(learned::region_of(f.cuts_, lesson.key_scores[i]));
         f.least_k_ = std::min(f.least_k_, k);
         f.insert(w.keys[i], k);

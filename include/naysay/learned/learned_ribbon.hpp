@@ -167,6 +167,7 @@ class LearnedRibbon::Builder {
     {
       const learned::Teacher teacher(w_, o_, "learned-ribbon");
       std::tie(lesson_, plan_) = teacher.best(params_.log_weights, [&](const auto& lesson) { return plan(lesson); });
+      NAYSAY_CHECK(o_.go_on("learned-ribbon"));
       if (!(taught / plan_.rate >= kWorthAModel)) return plain(taught / plan_.rate);
       examples_ = teacher.examples();
     }

@@ -79,7 +79,9 @@ class Quotient {
     const auto needed = static_cast<std::uint64_t>(std::ceil(static_cast<double>(room) / quotient::kLoad));
     f.table_ = Blocks(std::max(static_cast<std::uint64_t>(slots), needed + 1), width);
     quotient::RunWriter writer(f.table_);
-    if (!writer.fill(w, o))
+    const bool fits = writer.fill(w, o);
+    NAYSAY_CHECK(o.go_on("quotient"));
+    if (!fits)
       return Error{Errc::build_failed, "quotient: " + to_text(w.keys.size()) +
                                            " keys ran over the end of the table; another hash seed would be right"};
     f.used_ = writer.used();

@@ -120,6 +120,7 @@ class Ribbon {
     for_each_shard(
         w.keys, counts, o.threads,
         [&](std::uint64_t s, std::span<const Digest> keys) {
+          if (o.cancelled()) return;
           ribbon::detail::RibbonShard<width> shard(f.layout_.place(s));
           if (shard.build(keys, {}, static_cast<std::uint32_t>(mix64(o.seed ^ s) % ribbon::detail::kRibbonSeeds))) {
             f.layout_.put(s, shard.blocks());
@@ -131,6 +132,7 @@ class Ribbon {
           done.one_more();
         },
         SplitBoth{});
+    NAYSAY_CHECK(o.go_on("ribbon"));
     if (failed != 0)
       return Error{Errc::build_failed, "ribbon: " + std::to_string(failed) + " of " + std::to_string(shards) +
                                            " shards have no solution; are the digests well mixed?"};

@@ -138,7 +138,7 @@ class BasicSeesaw {
     f.encode_costliest(w, encode, descending);
     descending = {};
     for (std::size_t i = 0; i < w.keys.size(); ++i) {
-      if (i % kTellEvery == 0) o.tell("seesaw: inserting keys", i, w.keys.size());
+      if (i % kTellEvery == 0 && !o.tell("seesaw: inserting keys", i, w.keys.size())) return cancelled_error(kName);
       f.insert(w.keys[i]);
     }
     o.say("functions per key", f.table_.k());

@@ -81,6 +81,7 @@ class Stacked {
       .uses_negatives = true,
       .fpr_model_error = Base::kClaims.fpr_model_error,
       .fixed_bits = Base::kClaims.fixed_bits,
+      .most_arrays = 4 * Base::kClaims.most_arrays,
   };
 
   // Those of the base: without known negatives a stack has one layer.

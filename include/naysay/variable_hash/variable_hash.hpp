@@ -142,6 +142,7 @@ class VariableHash {
     VariableHash f;
     f.table_ = Table(shape, o.seed);
     variable_hash::detail::search(w, o, shape, f.table_, variable_hash::detail::Spreads::wanted);
+    NAYSAY_CHECK(o.go_on("variable-hash"));
     return f;
   }
 

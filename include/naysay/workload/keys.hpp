@@ -94,7 +94,8 @@ Result<Ok> for_each_batch(const KeyFile& file, const Progress& progress, Body&& 
   for (;;) {
     NAYSAY_TRY(const std::span<const Line> lines, reader.next());
     if (lines.empty()) return Ok{};
-    if (progress) progress(stage, reader.bytes_done(), reader.bytes_total());
+    if (!progress(stage, reader.bytes_done(), reader.bytes_total()))
+      return Error{Errc::cancelled, file.name() + ": cancelled by its progress callback while it was read"};
     NAYSAY_CHECK(body(lines));
   }
 }

@@ -60,4 +60,19 @@ bool grow_to(Vector& vector, std::size_t size) noexcept {
   return true;
 }
 
+// Makes room for `size` elements in a vector. False, and nothing changed, if there is no memory for it.
+template <class Vector>
+bool reserve_for(Vector& vector, std::size_t size) noexcept {
+#if defined(__cpp_exceptions)
+  try {
+#endif
+    vector.reserve(size);
+#if defined(__cpp_exceptions)
+  } catch (...) {
+    return false;
+  }
+#endif
+  return true;
+}
+
 }  // namespace naysay

@@ -132,7 +132,8 @@ void for_each_shard(std::span<const Digest> keys, std::uint64_t shards, unsigned
   for_each_shard(keys, std::span<const std::uint64_t>(shard_counts(keys, shards, split)), threads, body, split);
 }
 
-// Tells a build's progress callback how many shards are done: from any thread, one call at a time.
+// Tells a build's progress callback how many shards are done: from any thread, one call at a time. A build that it
+// cancelled leaves the other shards out (BuildOptions::cancelled).
 class ShardsDone {
  public:
   ShardsDone(const BuildOptions& o, std::string_view stage, std::uint64_t shards)
@@ -141,11 +142,11 @@ class ShardsDone {
     const std::uint64_t done = done_.fetch_add(1, std::memory_order_relaxed) + 1;
     if (!o_.progress || (done % kTellShards != 0 && done != shards_)) return;
     const std::lock_guard lock(telling_);
-    o_.tell(stage_, done, shards_);
+    (void)o_.tell(stage_, done, shards_);
   }
 
  private:
-  static constexpr std::uint64_t kTellShards = 256;
+  static constexpr std::uint64_t kTellShards = 16;
 
   const BuildOptions& o_;
   std::string_view stage_;

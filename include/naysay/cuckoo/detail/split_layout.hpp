@@ -11,6 +11,7 @@
 #include "naysay/core/archive.hpp"
 #include "naysay/core/array.hpp"
 #include "naysay/core/bits.hpp"
+#include "naysay/core/detail/memory.hpp"
 #include "naysay/core/hash.hpp"
 
 namespace naysay::cuckoo::detail {
@@ -64,13 +65,14 @@ struct Layer {
   std::uint32_t width = 0, block_bits = 0;
   std::uint32_t known = 0;  // bits of a side that a bucket's index gives: known + width = W
 
-  void start(unsigned total_bits, unsigned index_bits, unsigned bits_of_blocks) {
+  // False if there is no memory.
+  bool start(unsigned total_bits, unsigned index_bits, unsigned bits_of_blocks) noexcept {
     blocks.clear();
     known = index_bits;
     width = total_bits - known;
     block_bits = bits_of_blocks;
     derive();
-    blocks.reserve((std::uint64_t{1} << known >> block_bits) + 1);
+    return reserve_for(blocks, (std::uint64_t{1} << known >> block_bits) + 1);
   }
   // What is not in a file.
   void derive() noexcept {

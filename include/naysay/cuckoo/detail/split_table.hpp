@@ -60,7 +60,7 @@ class SplitTable {
 
   // Empty, of `buckets` buckets. Requires 2 <= buckets <= 2^place_bits, and a widest slot of at most kMaxWidth bits.
   // False if there is no memory.
-  bool start(std::uint64_t buckets, unsigned place_bits, unsigned tag_bits, std::uint64_t seed) {
+  bool start(std::uint64_t buckets, unsigned place_bits, unsigned tag_bits, std::uint64_t seed) noexcept {
     place_bits_ = place_bits;
     tag_bits_ = tag_bits;
     seed_ = seed;
@@ -70,9 +70,8 @@ class SplitTable {
     const auto level = static_cast<unsigned>(std::countr_zero(half_));
     if (!access_.begin(place_bits, level)) return false;
     set_done(first_done(buckets, half_, access_.block_bits(level)));
-    layers_[kWide].start(total_bits(), level, access_.block_bits(level));
-    layers_[kNarrowed].start(total_bits(), level + 1, access_.block_bits(level + 1));
-    bool made = true;
+    bool made = layers_[kWide].start(total_bits(), level, access_.block_bits(level)) &&
+                layers_[kNarrowed].start(total_bits(), level + 1, access_.block_bits(level + 1));
     for_each_run(buckets_, half_, done_, layers_[kWide].block_bits, layers_[kNarrowed].block_bits,
                  [&](std::uint64_t first, std::uint64_t last, bool wide) {
                    made = made && add_words(layers_[wide], first, last, last - first);
@@ -241,12 +240,15 @@ class SplitTable {
     if constexpr (Access::kShared)
       Access::store(progress_, (static_cast<std::uint64_t>(std::countr_zero(half_)) << kDoneBits) | done);
   }
-  void new_round(std::uint64_t half) noexcept {
+  // False if there is no memory; then nothing has changed.
+  bool new_round(std::uint64_t half) noexcept {
     const auto level = static_cast<unsigned>(std::countr_zero(half));
+    Layer narrower;
+    if (!narrower.start(total_bits(), level + 1, access_.block_bits(level + 1))) return false;
     half_ = half;
     set_done(0);
-    std::swap(layers_[kNarrowed], layers_[kWide]);
-    layers_[kNarrowed].start(total_bits(), level + 1, access_.block_bits(level + 1));
+    layers_[kWide] = std::exchange(layers_[kNarrowed], std::move(narrower));
+    return true;
   }
   // Makes the block that begins with bucket `first` hold all buckets before `last`. If it has no room for them, it gets
   // room for `room` buckets.

@@ -13,7 +13,7 @@ bool SplitTable<Access>::split() noexcept {
   const std::uint64_t to = buckets_, half = std::has_single_bit(to) ? to : half_, from = to - half;
   while (half != half_ && done_ != half_)
     if (!repack(std::min(kStrip, half_))) return false;
-  if (half != half_) new_round(half);
+  if (half != half_ && !new_round(half)) return false;
   if (!make_bucket(layers_[kNarrowed], to)) return false;
   // Entries stand at both places until the new number of buckets is known to readers.
   unsigned moving = 0;

@@ -96,6 +96,7 @@ class PeeledCells {
     for_each_shard(
         w.keys, std::span<const std::uint64_t>(plan.counts), o.threads,
         [&](std::uint64_t s, std::span<std::uint64_t> keys) {
+          if (o.cancelled()) return;
           Shard& shard = f.shards_.at_mut(s);
           const std::uint64_t slots = geometry.slots(shard.range);
           Array<std::uint64_t> words(slots);
@@ -122,6 +123,7 @@ class PeeledCells {
           }
         },
         SplitByLo{});
+    NAYSAY_CHECK(o.go_on(who));
     o.say("shards", static_cast<double>(f.shards_.size()));
     o.say("attempts repeated", static_cast<double>(repeated.load()));
     if (failed.load())

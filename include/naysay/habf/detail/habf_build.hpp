@@ -85,11 +85,11 @@ class Tpjo {
     outcome_.collisions = queue.size();
     std::stable_sort(queue.begin(), queue.end(),
                      [&](std::uint64_t a, std::uint64_t b) { return w_.cost(a) > w_.cost(b); });
-    while (!queue.empty()) {
+    while (!queue.empty() && !o_.cancelled()) {
       find_owners(queue);
       if constexpr (Gamma) find_watchers();
       for (std::size_t i = 0; i < queue.size(); ++i) {
-        if (i % kTellEvery == 0) o_.tell("habf: moving keys", i, queue.size());
+        if (i % kTellEvery == 0 && !o_.tell("habf: moving keys", i, queue.size())) return outcome_;
         resolve(queue[i]);
       }
       outcome_.requeued += victims_.size();
@@ -112,7 +112,7 @@ class Tpjo {
   void each(std::span<const Digest> all, std::string_view stage, const std::uint64_t* bits, Body&& body) const {
     std::array<Positions, kAhead> at;
     for (std::size_t first = 0; first < all.size(); first += kAhead) {
-      if (first % kTellEvery == 0) o_.tell(stage, first, all.size());
+      if (first % kTellEvery == 0 && !o_.tell(stage, first, all.size())) return;
       const std::size_t many = std::min(kAhead, all.size() - first);
       for (std::size_t i = 0; i < many; ++i) {
         positions(all[first + i], at[i].data());

@@ -59,6 +59,7 @@ auto build_or_bloom(const Workload& w, const BuildOptions& o, double bits_per_ke
   if (Teacher::can_teach(w)) {
     const Teacher teacher(w, o, who);
     const auto [lesson, best] = teacher.best(log_weights, plan);
+    if (o.cancelled()) return Made(cancelled_error(who));
     gain = plain / best.rate;
     if (gain > 1) {
       const Scorer scorer{lesson.model, static_cast<float>(lesson.scores.auc())};

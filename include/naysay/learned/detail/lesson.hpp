@@ -112,6 +112,7 @@ class Teacher {
     lesson.key_scores.resize(w_.keys.size());
     constexpr std::uint64_t kPiece = 1 << 14;
     parallel_for(divide_up(w_.keys.size(), kPiece), o_.threads, [&](std::uint64_t piece) {
+      if (o_.cancelled()) return;
       const std::uint64_t last = std::min<std::uint64_t>((piece + 1) * kPiece, w_.keys.size());
       for (std::uint64_t i = piece * kPiece; i < last; ++i)
         lesson.key_scores[i] = static_cast<std::int16_t>(lesson.model.score(w_.key_bytes[i]));

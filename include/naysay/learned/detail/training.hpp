@@ -122,8 +122,9 @@ class Training {
     for (int epoch = 0; epoch < kEpochs; ++epoch) {
       const std::int64_t rate = kRates[epoch];
       for (std::size_t at = 0; at < examples_.size(); ++at) {
-        if (at % kTellEvery == 0)
-          o_.tell(stage, static_cast<std::uint64_t>(epoch) * examples_.size() + at, kEpochs * examples_.size());
+        if (at % kTellEvery == 0 &&
+            !o_.tell(stage, static_cast<std::uint64_t>(epoch) * examples_.size() + at, kEpochs * examples_.size()))
+          return Model::of(weights);
         fetch_ahead(at);
         const std::uint32_t i = index(examples_[at]);
         std::size_t count = 0;

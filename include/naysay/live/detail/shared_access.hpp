@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <new>
@@ -53,7 +54,7 @@ class SharedAccess {
   }
 
   // Room for the directory of a table that starts with 2^level buckets or more. False if there is no memory.
-  bool begin(unsigned place_bits, unsigned level) {
+  bool begin(unsigned place_bits, unsigned level) noexcept {
     block_bits_ = std::clamp(level, 8u, 18u) - 4;
     const std::uint64_t blocks = (std::uint64_t{1} << place_bits >> block_bits_) + 1;
     for (auto& half : directory_) {
@@ -74,7 +75,11 @@ class SharedAccess {
         spare_.pop_back();
         return out;
       }
-    return Array<std::uint64_t>::try_make_raw(words);
+    // Room to retire it, while an insertion can still fail.
+    if (!reserve_for(spare_, std::bit_ceil(made_ + 1))) return {};
+    auto out = Array<std::uint64_t>::try_make_raw(words);
+    made_ += !out.empty();
+    return out;
   }
   void retire(Array<std::uint64_t> words) noexcept { spare_.push_back(std::move(words)); }
   void publish(const cuckoo::detail::Layer& layer, std::uint64_t k) noexcept {
@@ -109,7 +114,8 @@ class SharedAccess {
   std::unique_ptr<std::uint64_t[]> moves_;
   std::uint64_t recycled_ = 0;
   BlockSaver* saver_ = nullptr;
-  std::vector<Array<std::uint64_t>> spare_;
+  std::vector<Array<std::uint64_t>> spare_;  // has room for all that were made
+  std::size_t made_ = 0;
   unsigned block_bits_ = cuckoo::detail::kMinBlockBits;
 };
 

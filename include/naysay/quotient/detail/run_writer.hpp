@@ -32,7 +32,7 @@ class RunWriter {
     };
     std::vector<std::uint32_t> first(blocks_.region_slots() + 1), sorted;
     for_each_shard(w.keys, blocks_.regions(), 1, [&](std::uint64_t region, std::span<std::uint64_t> los) {
-      o.tell("quotient: writing runs", region, blocks_.regions());
+      if (!o.tell("quotient: writing runs", region, blocks_.regions())) return;
       std::fill(first.begin(), first.end(), 0);
       for (std::uint64_t lo : los) ++first[blocks_.in_region(lo) + 1];
       for (std::size_t i = 1; i < first.size(); ++i) first[i] += first[i - 1];

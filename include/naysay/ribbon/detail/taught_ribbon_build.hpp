@@ -79,6 +79,7 @@ class TaughtRibbonBuilder {
     if (plan_.exact) {
       NAYSAY_CHECK(place_exact());
       solve_exact();
+      NAYSAY_CHECK(o_.go_on("taught-ribbon"));
     }
     if (failed_ != 0)
       return Error{Errc::build_failed, "taught-ribbon: " + std::to_string(failed_) +
@@ -154,9 +155,11 @@ class TaughtRibbonBuilder {
       if (!ok) return ok;
       keys.gather(w_.keys, counts_, first, last, SplitBoth{});
       parallel_for(last - first, o_.threads, [&](std::uint64_t i) {
+        if (o_.cancelled()) return;
         seeds[first + i] = teach_shard(first + i, keys[first + i]);
         done.one_more();
       });
+      NAYSAY_CHECK(o_.go_on("taught-ribbon"));
     }
     if (!f_.main.is_absent())
       for (std::uint64_t s = 0; s < shards_; ++s) f_.main.set_seed(s, seeds[s]);
@@ -288,6 +291,7 @@ class TaughtRibbonBuilder {
     for_each_shard(
         w_.keys, part_counts_, o_.threads,
         [&](std::uint64_t i, std::span<const Digest> keys) {
+          if (o_.cancelled()) return;
           const std::uint64_t s = i / parts_, part = i % parts_;
           const auto inside = [&](const KnownNegative& x) { return Digest{x.key.lo, x.key.hi * parts_}; };
           std::vector<Digest> others;

@@ -23,6 +23,7 @@
 
 #include "naysay/core/archive.hpp"
 #include "naysay/core/bits.hpp"
+#include "naysay/core/detail/sampled.hpp"
 #include "naysay/core/hash.hpp"
 #include "naysay/core/result.hpp"
 #include "naysay/seesaw/detail/hash_modulator.hpp"
@@ -93,17 +94,17 @@ class SeesawTable {
   SeesawState state() const noexcept {
     const Any c = as<Any>();
     std::uint64_t leaning = 0, used_leaning = 0, used = 0;
-    for (std::uint64_t i = 0; i < c.size; ++i) {
+    const std::uint64_t seen = for_each_sampled(c.size, std::uint64_t{1} << 18, 64, [&](std::uint64_t i) {
       const std::uint32_t v = c.read(i * counters_.width());
       leaning += c.leans(v);
       used += c.count(v) != 0;
       used_leaning += c.leans(v) && c.count(v) != 0;
-    }
+    });
     const auto part = [](std::uint64_t of, std::uint64_t all) {
       return all == 0 ? 0.0 : static_cast<double>(of) / static_cast<double>(all);
     };
-    return {part(leaning, c.size), part(modulator_.used(), modulator_.size()), part(used_leaning, leaning),
-            part(used - used_leaning, c.size - leaning), modulated()};
+    return {part(leaning, seen), part(modulator_.used(), modulator_.size()), part(used_leaning, leaning),
+            part(used - used_leaning, seen - leaning), modulated()};
   }
 
   std::uint32_t k() const noexcept { return k_; }

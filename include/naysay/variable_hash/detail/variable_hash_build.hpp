@@ -146,8 +146,6 @@ class RegionBuilder {
   std::atomic<std::uint64_t>& still_accepted_;
 };
 
-inline constexpr std::uint64_t kTellRegions = 16;
-
 // What a build reports about itself.
 inline void report(const VariableHashTable& f, const Workload& w, const BuildOptions& o, std::uint64_t still_accepted) {
   if (!o.report) return;
@@ -163,11 +161,12 @@ inline void report(const VariableHashTable& f, const Workload& w, const BuildOpt
 inline void search(const Workload& w, const BuildOptions& o, const VariableHashShape& shape, VariableHashTable& f,
                    Spreads spreads) {
   const RegionNegatives negatives(w, f);
-  std::atomic<std::uint64_t> done{0}, still_accepted{0};
+  std::atomic<std::uint64_t> still_accepted{0};
+  ShardsDone done(o, "variable-hash: searching functions", f.regions());
   for_each_shard(w.keys, f.regions(), o.threads, [&](std::uint64_t region, std::span<std::uint64_t> los) {
+    if (o.cancelled()) return;
     RegionBuilder(f, shape, spreads, negatives, still_accepted).build(region, los);
-    const std::uint64_t so_far = done.fetch_add(1, std::memory_order_relaxed);
-    if (o.threads <= 1 && so_far % kTellRegions == 0) o.tell("variable-hash: searching functions", so_far, f.regions());
+    done.one_more();
   });
   report(f, w, o, still_accepted.load());
 }

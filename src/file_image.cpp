@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "naysay/file_image.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "file_header.hpp"
+#include "naysay/core/files.hpp"
+
+namespace naysay {
+
+FileImage::FileImage(const FilterType& type, const FilterFacts& facts, FieldPlan plan) : plan_(std::move(plan)) {
+  file_detail::FileHeader h = file_detail::unsealed_header(type, facts, plan_.end());
+  Checksum sum(file_detail::checksum_seed(h));
+  for (const FieldPlan::Piece& piece : plan_.pieces()) sum.add(plan_.bytes(piece));
+  h.checksum = sum.value();
+  std::memcpy(header_.data(), &h, sizeof h);
+}
+
+void FileImage::copy(std::uint64_t at, std::span<std::byte> out) const noexcept {
+  if (at < header_.size()) {
+    const std::size_t n = std::min<std::size_t>(header_.size() - at, out.size());
+    std::memcpy(out.data(), header_.data() + at, n);
+    at += n;
+    out = out.subspan(n);
+  }
+  if (!out.empty()) plan_.copy(at, out);
+}
+
+Result<Ok> FileImage::write(const ByteSink& to, std::size_t most) const {
+  constexpr std::size_t kSmall = 4096;  // what is shorter is gathered; the rest is given as it lies in memory
+  std::vector<std::byte> gathered;
+  gathered.reserve(std::min(2 * kSmall, most));
+  const auto flush = [&]() -> Result<Ok> {
+    if (gathered.empty()) return Ok{};
+    NAYSAY_CHECK(to(gathered));
+    gathered.clear();
+    return Ok{};
+  };
+  const auto give = [&](std::span<const std::byte> bytes) -> Result<Ok> {
+    if (gathered.size() + bytes.size() > gathered.capacity() || bytes.size() > kSmall) NAYSAY_CHECK(flush());
+    if (bytes.size() <= std::min(kSmall, gathered.capacity())) {
+      gathered.insert(gathered.end(), bytes.begin(), bytes.end());
+      return Ok{};
+    }
+    for (; !bytes.empty(); bytes = bytes.subspan(std::min(most, bytes.size())))
+      NAYSAY_CHECK(to(bytes.first(std::min(most, bytes.size()))));
+    return Ok{};
+  };
+  NAYSAY_CHECK(give(header_));
+  for (const FieldPlan::Piece& piece : plan_.pieces()) NAYSAY_CHECK(give(plan_.bytes(piece)));
+  return flush();
+}
+
+Result<Ok> FileImage::save(const std::string& path) const {
+  NAYSAY_TRY(files::AtomicFile file, files::AtomicFile::create(path));
+  NAYSAY_CHECK(write([&](std::span<const std::byte> piece) { return file.append(piece); }));
+  return file.commit();
+}
+
+std::vector<std::byte> FileImage::to_bytes() const {
+  std::vector<std::byte> bytes(size());
+  copy(0, bytes);
+  return bytes;
+}
+
+}  // namespace naysay
