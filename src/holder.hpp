@@ -129,6 +129,9 @@ constexpr FilterType entry(std::string_view name, std::uint32_t id) {
                                std::span<const float> costs) -> Result<Ok> {
       NAYSAY_TRY(F * filter, f.change<F>());
       NAYSAY_TRY(WithKeyFile both, WithKeyFile::open(path, *filter));
+      if (f.keys() != 0 && both.file().keys() != f.keys())  // a bare payload does not say how many there are
+        return Error{Errc::corrupt, path + ": holds " + std::to_string(both.file().keys()) +
+                                        " keys; the filter was built from " + std::to_string(f.keys())};
       for (std::size_t i = 0; i < negatives.size(); ++i) both.adapt(negatives[i], costs.empty() ? 1 : costs[i]);
       NAYSAY_CHECK(both.sync());
       *filter = std::move(both).filter();

@@ -12,6 +12,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "naysay/core/detail/memory.hpp"
+
 namespace naysay {
 
 namespace {
@@ -103,28 +105,41 @@ struct SlotFile::Handle {
   }
 };
 
+namespace {
+
+// A file that goes unless it was renamed.
+struct Temporary {
+  std::string path;
+  bool here = false;
+  ~Temporary() {
+    if (here) ::unlink(path.c_str());
+  }
+};
+
+}  // namespace
+
 Result<Ok> SlotFile::create(const std::string& path, const VariableHash& filter, std::span<const Digest> keys) {
+  return no_memory_is_an_error(path, [&] { return write(path, filter, keys); });
+}
+
+Result<Ok> SlotFile::write(const std::string& path, const VariableHash& filter, std::span<const Digest> keys) {
   Header h;
   h.identity = identity_of(filter);
   h.slots = filter.slots();
   h.keys = keys.size();
   h.checksum = checksum_of(h, offsetof(Header, checksum), 0);
-  std::string temporary = path + ".XXXXXX";
+  Temporary temporary{path + ".XXXXXX"};
   Handle file;
-  file.fd = ::mkstemp(temporary.data());
+  file.fd = ::mkstemp(temporary.path.data());
   if (file.fd < 0) return os_error(path, "create a temporary file next to it");
-  const auto fail = [&](const char* what) {
-    Error e = os_error(path, what);
-    ::unlink(temporary.c_str());
-    return e;
-  };
+  temporary.here = true;
   file.size = log_at(h.slots, h.keys);
   if (const int wrong = ::posix_fallocate(file.fd, 0, static_cast<off_t>(file.size)); wrong != 0) {
     errno = wrong;
-    return fail("reserve space");
+    return os_error(path, "reserve space");
   }
   file.memory = ::mmap(nullptr, file.size, PROT_READ | PROT_WRITE, MAP_SHARED, file.fd, 0);
-  if (file.memory == MAP_FAILED) return fail("map");
+  if (file.memory == MAP_FAILED) return os_error(path, "map");
   std::byte* bytes = static_cast<std::byte*>(file.memory);
   std::memcpy(bytes, &h, sizeof h);
   auto* starts = reinterpret_cast<std::uint64_t*>(bytes + sizeof h);
@@ -139,13 +154,18 @@ Result<Ok> SlotFile::create(const std::string& path, const VariableHash& filter,
     body[starts[s]] = check_of(s, {body + starts[s] + 1, body + starts[s + 1]}, h.identity);
   const mode_t mask = ::umask(0);
   ::umask(mask);
-  if (::msync(file.memory, file.size, MS_SYNC) != 0 || ::fsync(file.fd) != 0) return fail("sync");
-  if (::fchmod(file.fd, 0666 & ~mask) != 0) return fail("set the mode");
-  if (::rename(temporary.c_str(), path.c_str()) != 0) return fail("rename into place");
+  if (::msync(file.memory, file.size, MS_SYNC) != 0 || ::fsync(file.fd) != 0) return os_error(path, "sync");
+  if (::fchmod(file.fd, 0666 & ~mask) != 0) return os_error(path, "set the mode");
+  if (::rename(temporary.path.c_str(), path.c_str()) != 0) return os_error(path, "rename into place");
+  temporary.here = false;
   return Ok{};
 }
 
 Result<SlotFile> SlotFile::open(const std::string& path, const VariableHash& filter) {
+  return no_memory_is_an_error(path, [&] { return read(path, filter); });
+}
+
+Result<SlotFile> SlotFile::read(const std::string& path, const VariableHash& filter) {
   const auto handle = std::make_shared<Handle>();
   handle->fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (handle->fd < 0) return os_error(path, "open for reading and writing");
@@ -176,7 +196,10 @@ Result<SlotFile> SlotFile::open(const std::string& path, const VariableHash& fil
   const std::byte* bytes = static_cast<const std::byte*>(handle->memory);
   f.starts_ = reinterpret_cast<const std::uint64_t*>(bytes + sizeof h);
   f.body_ = reinterpret_cast<const std::uint64_t*>(bytes + body_at(h.slots));
+  if (f.starts_[0] != 0 || f.starts_[h.slots] != h.slots + h.keys)
+    return Error{Errc::corrupt, path + ": its slots do not hold " + std::to_string(h.keys) + " keys"};
   f.slots_ = h.slots;
+  f.keys_ = h.keys;
   f.identity_ = h.identity;
   f.path_ = path;
   f.handle_ = handle;

@@ -14,10 +14,11 @@
 //   functions of a higher index     functions at a higher place (function_family.hpp)
 //
 // Promises   A negative for which adapt() returned true is refused from then on, also after the process was killed and
-//            the file opened again. No key is ever denied.
+//            the file opened again. No key is ever denied, as long as the file has all keys: open() compares their
+//            number and whether they pass, but has no keys to compare them with.
 // Does not   absorb a key: adapt() of a key returns false and changes nothing.
 // Cost       adapt() reads the slot's keys (a few hundred bytes) and writes 48 bytes; the filter's size does not
-//            change. The file is not part of size_bits().
+//            change. open() reads the file once. The file is not part of size_bits().
 // Source     Deeds, 2020, section 3.5. Remembering the earlier negatives is our own; in the thesis they can be accepted
 //            again.
 #pragma once
@@ -38,18 +39,36 @@ class AdaptiveVariableHash {
     return open(path, std::move(filter));
   }
 
-  // Accepts the filter as it was built, or any later copy of it, and applies the records of its file.
+  // Accepts the filter as it was built, or any later copy of it, and applies the records of its file. Fails if the keys
+  // of a slot do not pass its functions, or would not pass those of a record: the file is not that filter's, or forged.
   static Result<AdaptiveVariableHash> open(const std::string& path, VariableHash filter) {
     NAYSAY_TRY(SlotFile file, SlotFile::open(path, filter));
     AdaptiveVariableHash f(std::move(filter), std::move(file));
     FieldOwner owner;
     VariableHash::fields(f.filter_, owner);
+    NAYSAY_CHECK(f.filter_.validate());
+    const auto forged = [&](std::uint64_t slot) {
+      return Error{Errc::corrupt, path + ": the keys of slot " + std::to_string(slot) +
+                                      " do not pass its functions; the file is damaged, or of another filter"};
+    };
+    for (std::uint64_t slot = 0; slot < f.filter_.slots(); ++slot) {
+      std::span<const std::uint64_t> xs;
+      if (f.file_.keys_of(slot, xs) && !f.pass(slot, xs)) return forged(slot);
+    }
+    Result<Ok> replayed = Ok{};
     f.file_.replay([&](const SlotFile::Record& r) {
       std::span<const std::uint64_t> xs;
-      if (r.number == 0 || r.function >= f.filter_.functions_of(r.slot) || !f.keys_of(r.slot, xs)) return;
-      if (f.rank(r.number) > f.rank(f.filter_.function(r.slot, static_cast<unsigned>(r.function))))
-        Access::table(f.filter_).set_function(r.slot, static_cast<unsigned>(r.function), r.number);
+      if (!replayed || r.number == 0 || !f.file_.keys_of(r.slot, xs)) return;
+      const auto function = static_cast<unsigned>(r.function);
+      const bool passes = r.function < f.filter_.functions_of(r.slot) &&
+                          r.number <= low_mask(f.filter_.function_bits()) &&
+                          std::all_of(xs.begin(), xs.end(), [&](auto x) { return accepts(r.number, function, x); });
+      if (!passes)
+        replayed = forged(r.slot);
+      else if (f.rank(r.number) > f.rank(f.filter_.function(r.slot, function)))
+        Access::table(f.filter_).set_function(r.slot, function, r.number);
     });
+    NAYSAY_CHECK(std::move(replayed));
     return f;
   }
 
@@ -100,10 +119,12 @@ class AdaptiveVariableHash {
                                                   variable_hash::detail::family::mask_word(x));
   }
 
-  // The keys of a slot. False if they are damaged, or do not pass its functions (then the file belongs to another
-  // filter).
+  // The keys of a slot. False if they are damaged, or do not pass its functions (then the file was changed since it was
+  // opened).
   bool keys_of(std::uint64_t slot, std::span<const std::uint64_t>& xs) const noexcept {
-    if (!file_.keys_of(slot, xs)) return false;
+    return file_.keys_of(slot, xs) && pass(slot, xs);
+  }
+  bool pass(std::uint64_t slot, std::span<const std::uint64_t> xs) const noexcept {
     for (unsigned f = 0; f < filter_.functions_of(slot); ++f)
       for (std::uint64_t x : xs)
         if (!accepts(filter_.function(slot, f), f, x)) return false;

@@ -70,6 +70,7 @@ class NAYSAY_EXPORT SlotFile {
   }
 
   Result<Ok> sync() const;  // returns when the records are on the disk
+  std::uint64_t keys() const noexcept { return keys_; }
   std::uint64_t records() const noexcept { return records_; }
   std::uint64_t size_bytes() const noexcept { return log_start_ + records_ * kRecordBytes; }
 
@@ -80,6 +81,8 @@ class NAYSAY_EXPORT SlotFile {
   struct Handle;
 
   SlotFile() = default;
+  static Result<Ok> write(const std::string& path, const VariableHash& filter, std::span<const Digest> keys);
+  static Result<SlotFile> read(const std::string& path, const VariableHash& filter);
   bool read(std::uint64_t i, Record& r, std::uint64_t* before = nullptr) const noexcept;
 
   std::shared_ptr<const Handle> handle_;
@@ -87,6 +90,7 @@ class NAYSAY_EXPORT SlotFile {
   const std::uint64_t* starts_ = nullptr;  // slots + 1, in words from body_
   const std::uint64_t* body_ = nullptr;
   std::uint64_t slots_ = 0;
+  std::uint64_t keys_ = 0;
   std::uint64_t identity_ = 0;
   std::uint64_t log_start_ = 0;
   std::uint64_t records_ = 0;
