@@ -85,6 +85,36 @@ Result<std::uint64_t> bytes_for(std::string_view filter, std::uint64_t keys, std
   });
 }
 
+namespace {
+
+// The most distinct keys that have the same byte at the same place of their digests, if these are too many for chance:
+// eight standard deviations more than the mean. Else 0. Sharing ten bits in a row means sharing five bits of a byte.
+std::uint64_t keys_that_share_bits(std::span<const Digest> keys) {
+  std::vector<Digest> distinct(keys.begin(), keys.end());
+  std::sort(distinct.begin(), distinct.end());
+  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+  const double mean = static_cast<double>(distinct.size()) / 256;
+  std::uint64_t most = 0;
+  for (unsigned place = 0; place < 128; place += 8) {
+    std::array<std::uint64_t, 256> count{};
+    for (const Digest& d : distinct) ++count[((place < 64 ? d.lo : d.hi) >> place % 64) & 0xff];
+    most = std::max(most, *std::max_element(count.begin(), count.end()));
+  }
+  return static_cast<double>(most) > mean + 8 * std::sqrt(mean) + 8 ? most : 0;
+}
+
+}  // namespace
+
+Error why_build_failed(std::string_view who, Error error, const Workload& w, const BuildOptions& options) {
+  if (error.code != Errc::build_failed || options.hasher.id != HashId::xxh3) return error;
+  const std::uint64_t sharing = keys_that_share_bits(w.keys);
+  if (sharing == 0) return error;
+  return {Errc::chosen_keys,
+          std::string(who) + ": " + to_text(sharing) + " of " + to_text(std::uint64_t{w.keys.size()}) +
+              " keys share bits of their digests, and no seed helps; the keys look chosen, and a hash "
+              "with a secret key would be right"};
+}
+
 // ---- files ----------------------------------------------------------------------------------------------------------
 
 namespace file_detail {
@@ -317,15 +347,20 @@ Result<Ok> AnyFilter::own() {
   if (!facts_.borrowed) return Ok{};
   return no_memory_is_an_error(type_->name, [&]() -> Result<Ok> {
     model_->own();
+    NAYSAY_CHECK(model_->validate());  // again: a mapped file may have been overwritten since it was opened
     facts_.mapping.reset();
     facts_.borrowed = false;
     return Ok{};
   });
 }
+Outcome AnyFilter::owned() noexcept {
+  const auto ok = own();
+  return ok ? Outcome::done : ok.error().code == Errc::no_memory ? Outcome::no_memory : Outcome::damaged;
+}
 
 Outcome AnyFilter::insert_digest(Digest d) noexcept {
   if (!type_->dynamic) return Outcome::unsupported;
-  if (!own()) return Outcome::no_memory;
+  if (const Outcome ready = owned(); !ready) return ready;
   if (!model_->insert(d)) return Outcome::no_room;
   ++facts_.keys;
   return Outcome::done;
@@ -333,7 +368,7 @@ Outcome AnyFilter::insert_digest(Digest d) noexcept {
 
 Outcome AnyFilter::erase_digest(Digest d) noexcept {
   if (!type_->erasable) return Outcome::unsupported;
-  if (!own()) return Outcome::no_memory;
+  if (const Outcome ready = owned(); !ready) return ready;
   if (!model_->erase(d)) return Outcome::absent;
   facts_.keys -= facts_.keys > 0;  // a bare payload does not say how many there are
   return Outcome::done;
@@ -341,7 +376,7 @@ Outcome AnyFilter::erase_digest(Digest d) noexcept {
 
 Outcome AnyFilter::adapt_digest(Digest d, float cost) noexcept {
   if (!type_->adaptive) return Outcome::unsupported;
-  if (!own()) return Outcome::no_memory;
+  if (const Outcome ready = owned(); !ready) return ready;
   return model_->adapt(d, cost) ? Outcome::done : Outcome::no_room;
 }
 
@@ -358,6 +393,7 @@ Result<AnyFilter> AnyFilter::clone() const {
     AnyFilter f;
     f.type_ = type_;
     f.model_ = model_->clone();
+    if (facts_.borrowed) NAYSAY_CHECK(f.model_->validate());  // as in own()
     f.facts_ = {.hasher = facts_.hasher, .key_kind = facts_.key_kind, .keys = facts_.keys};
     return f;
   });

@@ -59,6 +59,7 @@ class Holder final : public HeldFilter {
     if constexpr (DescribingFilter<F>) filter_.describe(to);
   }
   void own() override { own(filter_); }
+  Result<Ok> validate() const override { return filter_.validate(); }
   std::vector<Param> params() const override { return params_to_text(params_); }
   void plan_params(FieldPlan& to) const override { Params::fields(params_, to); }
   void plan_fields(FieldPlan& to) const override { F::fields(filter_, to); }

@@ -86,7 +86,7 @@ Built build(const Options& o, const std::vector<Choice>& choices, std::span<cons
     params.insert(params.end(), given.begin(), given.end());
     auto filter = build_fastest(type, workload, params, options);
     if (filter) return {std::move(*filter), choices[i].why + passed_over, std::move(report)};
-    if (filter.error().code != Errc::out_of_budget || i + 1 == choices.size()) throw Failure{filter.error().message};
+    if (filter.error().code != Errc::out_of_budget || i + 1 == choices.size()) throw failure(filter.error());
     passed_over += fmt::format(" ({} does not fit into the budget)", type.name);
   }
 }

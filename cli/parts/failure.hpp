@@ -13,10 +13,16 @@ struct Failure {
   std::string message;
 };
 
-// The value, or a Failure with the library's own sentence.
+// The library's own sentence, and the option that would help where there is one.
+inline Failure failure(Error error) {
+  if (error.code == Errc::chosen_keys) error.message += ": use --hash siphash";
+  return {std::move(error.message)};
+}
+
+// The value, or a Failure.
 template <class T>
 T need(Result<T> result) {
-  if (!result) throw Failure{std::move(result).error().message};
+  if (!result) throw failure(std::move(result).error());
   return std::move(*result);
 }
 

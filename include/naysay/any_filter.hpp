@@ -47,6 +47,7 @@ struct HeldFilter {
   virtual void drop_index() noexcept = 0;
   virtual void describe(Report& to) const = 0;
   virtual void own() = 0;
+  virtual Result<Ok> validate() const = 0;
   virtual std::vector<Param> params() const = 0;
   virtual void plan_params(FieldPlan& to) const = 0;
   virtual void plan_fields(FieldPlan& to) const = 0;
@@ -201,6 +202,7 @@ class NAYSAY_EXPORT AnyFilter : public KeyFront<AnyFilter> {
   Outcome erase_digest(Digest d) noexcept;
   Outcome adapt_digest(Digest d, float cost) noexcept;
   Result<Ok> own();
+  Outcome owned() noexcept;  // own(), and what a change comes to if that fails
 
   const FilterType* type_ = nullptr;
   std::unique_ptr<erased::HeldFilter> model_;

@@ -32,6 +32,7 @@ class Outcome {
     unsupported,  // filters of this type cannot do it. Nothing has changed
     no_memory,    // a mapped filter copies itself at its first change, and could not. Nothing has changed
     wrong_kind,   // text was given to a filter of integers, or an integer to one of text. Nothing has changed
+    damaged,      // somebody overwrote the mapped file since it was opened. No change is possible
   };
 
   constexpr Outcome(Value value) noexcept : value_(value) {}

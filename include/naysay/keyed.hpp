@@ -85,6 +85,10 @@ Result<Ok> read(FieldReader& from, bool with_params, typename F::Params& params,
 NAYSAY_EXPORT Result<Ok> check_build(std::string_view who, const Workload& w, double bits_per_key,
                                      const BuildOptions& options);
 
+// The error of a build, or Errc::chosen_keys if it failed because the keys' digests share bits, as those of keys do that
+// somebody chose against a hash without a secret.
+NAYSAY_EXPORT Error why_build_failed(std::string_view who, Error error, const Workload& w, const BuildOptions& options);
+
 template <Filter F>
 class Keyed : public KeyFront<Keyed<F>> {
  public:
@@ -99,8 +103,9 @@ class Keyed : public KeyFront<Keyed<F>> {
                              KeyKind kind = KeyKind::unknown) {
     return no_memory_is_an_error(who, [&]() -> Result<Keyed> {
       NAYSAY_CHECK(check_build(who, w, params.bits_per_key, options));
-      NAYSAY_TRY(F filter, F::build(w, params, options));
-      return Keyed(std::move(filter), params, {.hasher = options.hasher, .key_kind = kind, .keys = w.keys.size()});
+      auto built = F::build(w, params, options);
+      if (!built) return why_build_failed(who, std::move(built).error(), w, options);
+      return Keyed(std::move(*built), params, {.hasher = options.hasher, .key_kind = kind, .keys = w.keys.size()});
     });
   }
 
@@ -168,34 +173,35 @@ class Keyed : public KeyFront<Keyed<F>> {
   void query(std::span<const Digest> d, std::uint8_t* out) const noexcept { naysay::may_contain(filter_, d, out); }
 
   Outcome insert_digest(Digest d) noexcept requires DynamicFilter<F> {
-    if (!own()) return Outcome::no_memory;
+    if (const Outcome ready = own(); !ready) return ready;
     if (!filter_.insert(d)) return Outcome::no_room;
     ++facts_.keys;
     return Outcome::done;
   }
   Outcome erase_digest(Digest d) noexcept requires ErasableFilter<F> {
-    if (!own()) return Outcome::no_memory;
+    if (const Outcome ready = own(); !ready) return ready;
     if (!filter_.erase(d)) return Outcome::absent;
     facts_.keys -= facts_.keys > 0;
     return Outcome::done;
   }
   Outcome adapt_digest(Digest d, float cost) noexcept requires AdaptiveFilter<F> {
-    if (!own()) return Outcome::no_memory;
+    if (const Outcome ready = own(); !ready) return ready;
     return filter_.adapt(d, cost) ? Outcome::done : Outcome::no_room;
   }
 
-  // Copies what the filter borrows, so that it can be changed. False: there is no memory for it.
-  bool own() noexcept {
-    if (!facts_.borrowed) return true;
-    auto owned = no_memory_is_an_error("", [&]() -> Result<Ok> {
+  // Copies what the filter borrows, so that it can be changed, and checks it again: a mapped file may have been
+  // overwritten since it was opened.
+  Outcome own() noexcept {
+    if (!facts_.borrowed) return Outcome::done;
+    const auto owned = no_memory_is_an_error("", [&]() -> Result<Ok> {
       FieldOwner owner;
       F::fields(filter_, owner);
-      return Ok{};
+      return filter_.validate();
     });
-    if (!owned) return false;
+    if (!owned) return owned.error().code == Errc::no_memory ? Outcome::no_memory : Outcome::damaged;
     facts_.mapping.reset();
     facts_.borrowed = false;
-    return true;
+    return Outcome::done;
   }
 
   F filter_;

@@ -5,7 +5,7 @@
 //   template <class Self, class V>
 //   static void fields(Self& self, V& visit) {
 //     visit("k", self.k_);              a scalar: integers, bool, float, double, named enums
-//     visit("words", self.words_);      an Array<T>
+//     visit("words", self.words_);      an Array<T>, or a Directory<T>, which has the same bytes
 //     visit("base", self.base_);        another described type
 //     visit("layers", self.layers_);    a std::vector of described types
 //   }
@@ -50,6 +50,12 @@ template <class T>
 inline constexpr bool is_array = false;
 template <class T>
 inline constexpr bool is_array<Array<T>> = true;
+template <class T>
+inline constexpr bool is_array<Directory<T>> = true;
+template <class T>
+inline constexpr bool is_directory = false;
+template <class T>
+inline constexpr bool is_directory<Directory<T>> = true;
 template <class T>
 inline constexpr bool is_vector = false;
 template <class T>
@@ -173,7 +179,8 @@ class FieldReader {
  public:
   enum class Arrays { copy, borrow };
 
-  // Reads `bytes` from offset `at` on. With Arrays::borrow an array whose elements are aligned in memory is a view.
+  // Reads `bytes` from offset `at` on. With Arrays::borrow an array whose elements are aligned in memory is a view,
+  // unless it is a Directory.
   FieldReader(std::span<const std::byte> bytes, std::size_t at, std::size_t alignment, Arrays arrays)
       : bytes_(bytes), at_(at), end_(bytes.size()), alignment_(alignment), arrays_(arrays) {}
   // Reads what comes from a stream that is at offset `at` of a file of `end` bytes.
@@ -199,7 +206,7 @@ class FieldReader {
     } else if constexpr (Scalar<T>) {
       take(name, &value, sizeof value);
     } else if constexpr (archive_detail::is_array<T>) {
-      read_array(name, value);
+      read_array(name, value, archive_detail::is_directory<T> ? Arrays::copy : arrays_);
     } else if constexpr (archive_detail::is_vector<T>) {
       std::uint64_t n = 0;
       if (!take(name, &n, sizeof n)) return;
@@ -221,7 +228,7 @@ class FieldReader {
 
  private:
   template <class E>
-  void read_array(std::string_view name, Array<E>& value) {
+  void read_array(std::string_view name, Array<E>& value, Arrays how) {
     std::uint64_t n = 0;
     if (!take(name, &n, sizeof n)) return;
     const std::size_t alignment = alignment_ ? alignment_ : alignof(E);
@@ -237,7 +244,7 @@ class FieldReader {
       return;
     }
     const std::byte* p = bytes_.data() + at_;
-    if (arrays_ == Arrays::borrow && reinterpret_cast<std::uintptr_t>(p) % alignof(E) == 0) {
+    if (how == Arrays::borrow && reinterpret_cast<std::uintptr_t>(p) % alignof(E) == 0) {
       value = Array<E>::borrow(reinterpret_cast<const E*>(p), n);
     } else {
       value = Array<E>(n);

@@ -149,4 +149,14 @@ class Array {
   bool whole_pages_ = false;  // as it was allocated
 };
 
+// An Array of positions and sizes that queries compute addresses from. Reading a file always copies it, so that queries
+// use what validate() has seen, whatever becomes of the file. A small part of a filter.
+template <class T>
+class Directory : public Array<T> {
+ public:
+  using Array<T>::Array;
+  Directory() = default;
+  Directory(Array<T> array) noexcept : Array<T>(std::move(array)) {}
+};
+
 }  // namespace naysay

@@ -37,6 +37,7 @@ enum class Errc : std::uint8_t {
   io,                    // the operating system refused
   no_memory,             // an allocation failed; nothing has changed
   cancelled,             // by a progress callback; nothing has changed
+  chosen_keys,           // build_failed, and the digests share bits: with a secret hash key it would work
 };
 
 struct Error {

@@ -171,6 +171,7 @@ class Quotient {
     visit("used", self.used_);
     visit("entries", self.entries_);
     visit("blocks", self.table_.blocks_);
+    if constexpr (!std::is_const_v<Self>) self.table_.derive();
   }
 
   // Walks the whole table once, so that afterwards every rank has its select and every loop its end.

@@ -24,6 +24,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numbers>
 
 #include "naysay/core/bits.hpp"
 #include "naysay/variable_hash/detail/function_family.hpp"
@@ -53,10 +54,14 @@ struct VariableHashShape {
   std::uint64_t spread_size_bits() const noexcept { return kSpreadBits * (stored(0) + stored(1) + stored(2)); }
 };
 
-// P(X <= x) for X chi-square with `freedom` degrees.
+// P(X <= x) for X chi-square with a whole number of degrees of freedom. Gamma(s + 1) is s (s - 1) ... down to
+// Gamma(1) = 1 or Gamma(1/2) = sqrt(pi); std::lgamma would write to the global signgam.
 inline double chi_square(double freedom, double x) noexcept {
   const double s = freedom / 2, h = x / 2;
-  double term = std::exp(s * std::log(h) - h - std::lgamma(s + 1)), sum = term;
+  double gamma = 1, factor = s;
+  for (; factor > 0; factor -= 1) gamma *= factor;
+  if (factor < 0) gamma *= std::sqrt(std::numbers::pi);
+  double term = std::exp(s * std::log(h) - h - std::log(gamma)), sum = term;
   for (int i = 1; i < 400 && term > sum * 1e-12; ++i) sum += term *= h / (s + i);
   return std::min(sum, 1.0);
 }

@@ -291,7 +291,7 @@ class PeeledCells {
     return true;
   }
 
-  Array<Shard> shards_;
+  Directory<Shard> shards_;
   Cells cells_;
 };
 

@@ -59,6 +59,7 @@ class Blocks {
   Blocks(std::uint64_t quotients, unsigned width) : width_(width) {
     regions_ = divide_up(quotients, kRegionSlots);
     region_slots_ = quotients / regions_;
+    derive();
     blocks_ = Array<std::uint8_t>(bytes_needed());
   }
 
@@ -67,7 +68,7 @@ class Blocks {
   std::uint64_t region_slots() const noexcept { return region_slots_; }
   // A multiple of regions(), so it may be a little less than was wanted.
   std::uint64_t quotients() const noexcept { return regions_ * region_slots_; }
-  std::uint64_t block_count() const noexcept { return divide_up(quotients() + std::min(kSpill, quotients()), 64); }
+  std::uint64_t block_count() const noexcept { return block_count_; }
   std::uint64_t slots() const noexcept { return 64 * block_count(); }
   std::uint64_t block_bytes() const noexcept { return kRemaindersAt + 8 * std::uint64_t{width_}; }
   std::uint64_t bytes_needed() const noexcept { return block_count() * block_bytes() + 8; }  // 8: for the last load
@@ -120,19 +121,25 @@ class Blocks {
   }
 #endif
 
-  // The slot after the last one that the runs of quotients before q use, or up to q if `through`. At most slots().
+  // The slot after the last one that the runs of quotients before q use, or up to q if `through`. At most slots(). Reads
+  // no other memory and ends also if the bytes are not those that validate() has seen; then any number may come out.
   template <bool kBmi2 = false>
   [[gnu::always_inline]] std::uint64_t end_of_runs(std::uint64_t q, bool through) const noexcept {
     const std::uint64_t b = q / 64, at = 64 * b + offset(b);
     const std::uint64_t runs = load_u64(block(b) + kOccupiedAt) & low_mask(static_cast<unsigned>(q % 64) + through);
     if (runs == 0) return at;
     auto rank = static_cast<unsigned>(std::popcount(runs)) - 1;  // of the runend to be found, from `at` on
-    std::uint64_t w = at / 64, word = load_u64(block(w) + kRunendAt) & ~low_mask(static_cast<unsigned>(at % 64));
+    std::uint64_t w = at / 64;
+    if (w >= block_count_) [[unlikely]]
+      return slots();
+    std::uint64_t word = load_u64(block(w) + kRunendAt) & ~low_mask(static_cast<unsigned>(at % 64));
     for (;;) {
       const auto ones = static_cast<unsigned>(std::popcount(word));
       if (rank < ones) return 64 * w + select_in_word<kBmi2>(word, rank) + 1;
       rank -= ones;
-      word = load_u64(block(++w) + kRunendAt);
+      // Runs that begin in a block end at most kMaxOffset slots after it.
+      if (++w >= std::min(b + 2 + kMaxOffset / 64, block_count_)) return slots();
+      word = load_u64(block(w) + kRunendAt);
     }
   }
   template <bool kBmi2 = false>
@@ -143,7 +150,7 @@ class Blocks {
   // The last slot of the entry that begins at `at`: its digits are not larger than its remainder.
   std::uint64_t entry_end(std::uint64_t at) const noexcept {
     const std::uint64_t x = remainder(at);
-    while (!runend(at) && remainder(at + 1) <= x) ++at;
+    for (const std::uint64_t last = slots() - 1; at < last && !runend(at) && remainder(at + 1) <= x;) ++at;
     return at;
   }
 
@@ -151,14 +158,17 @@ class Blocks {
   template <bool kBmi2 = false>
   [[gnu::always_inline]] std::uint64_t find(std::uint64_t q, std::uint64_t x) const noexcept {
     if (!occupied(q)) return kNone;
+    const std::uint64_t last = slots() - 1;
     std::uint64_t entry = 0;  // the slots after it are its digits
-    for (std::uint64_t at = run_start<kBmi2>(q);; ++at) {
+    for (std::uint64_t at = std::min(run_start<kBmi2>(q), last);; ++at) {
       const std::uint64_t value = remainder(at);
       if (value > entry) {
         if (value >= x) return value == x ? at : kNone;
         entry = value;
       }
       if (runend(at)) return kNone;
+      // No run goes further: these bytes are not those that validate() has seen. Maybe.
+      if (at >= last || at - q >= 64 + kMaxOffset) return last;
     }
   }
 
@@ -192,8 +202,12 @@ class Blocks {
  private:
   friend class naysay::Quotient;  // its fields() names the members
 
+  // What is not in a file.
+  void derive() noexcept { block_count_ = divide_up(quotients() + std::min(kSpill, quotients()), 64); }
+
   Array<std::uint8_t> blocks_;
   std::uint64_t regions_ = 0, region_slots_ = 0;
+  std::uint64_t block_count_ = 0;
   std::uint32_t width_ = 0;
 };
 

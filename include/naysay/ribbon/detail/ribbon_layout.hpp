@@ -274,7 +274,7 @@ class RibbonLayout {
     return divide_up(rich_blocks, kCacheLine / 8) * (kCacheLine / 8);
   }
 
-  Array<std::uint32_t> table_;
+  Directory<std::uint32_t> table_;
   Array<std::uint64_t> words_;
   std::uint64_t shards_ = 0;
   std::uint64_t rich_ = 0;
