@@ -40,9 +40,10 @@ Result<Mapping> map(const std::string& path) {
     return Mapping{};
   }
   void* p = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
-  Error e = os_error(path, "map");
+  const int why = errno;
   ::close(fd);
-  if (p == MAP_FAILED) return e;
+  errno = why;
+  if (p == MAP_FAILED) return os_error(path, "map");
   return Mapping{{static_cast<const std::byte*>(p), size},
                  std::shared_ptr<const void>(p, [size](const void* q) { ::munmap(const_cast<void*>(q), size); })};
 }
@@ -55,11 +56,9 @@ Result<std::string> target_of(const std::string& path) {
   if (::stat(path.c_str(), &info) != 0) return path;
   if (S_ISDIR(info.st_mode)) return Error{Errc::io, path + ": is a directory; give the name of a file"};
   if (!S_ISREG(info.st_mode)) return Error{Errc::io, path + ": is not a regular file; give the name of one"};
-  char* resolved = ::realpath(path.c_str(), nullptr);
+  const std::unique_ptr<char, void (*)(void*)> resolved(::realpath(path.c_str(), nullptr), std::free);
   if (!resolved) return os_error(path, "resolve");
-  std::string target = resolved;
-  std::free(resolved);
-  return target;
+  return std::string(resolved.get());
 }
 
 }  // namespace
