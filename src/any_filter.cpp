@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <tuple>
@@ -26,6 +27,17 @@ static_assert(sizeof(BareHeader) == 8);
 
 constexpr double kMaxBitsPerKey = 4096;          // above this, storing the keys is smaller
 constexpr double kMaxBits = 9007199254740992.0;  // 2^53 bits, a petabyte: more than any address space holds
+
+constexpr float kMaxCapacity = 0x1p63f;
+
+bool is_zero(float x) { return std::bit_cast<std::uint32_t>(x) == 0; }
+
+// The smallest float that is no less.
+float capacity_code(std::uint64_t capacity) {
+  if (capacity >= std::uint64_t{1} << 62) return 0x1p62f;
+  const auto near = static_cast<float>(capacity);
+  return static_cast<std::uint64_t>(near) >= capacity ? near : std::nextafter(near, kMaxCapacity);
+}
 
 Error unknown_filter(std::string_view name) {
   return {Errc::invalid_argument, "no filter has the name '" + std::string(name) + "'; there are " +
@@ -129,6 +141,8 @@ FileHeader unsealed_header(const FilterType& type, const FilterFacts& facts, std
   h.seed = facts.hasher.seed;
   h.secret_lo = facts.hasher.secret.lo;
   h.secret_hi = facts.hasher.secret.hi;
+  h.key_set = facts.key_set;
+  h.capacity = capacity_code(facts.capacity);
   return h;
 }
 
@@ -168,14 +182,20 @@ Result<FileHeader> begin_of(std::span<const std::byte> front) {
 }
 
 // What the rest of a header says.
-Result<FilterFacts> facts_of(const FileHeader& h) {
-  if (h.reserved != 0 || h.key_kind > static_cast<std::uint32_t>(KeyKind::integer))
+Result<FilterFacts> facts_of(const FileHeader& h, const FilterType& type) {
+  if (h.key_kind > static_cast<std::uint32_t>(KeyKind::integer) ||
+      (h.key_set != kUnknownKeySet && !type.warming) || (!is_zero(h.capacity) && !type.dynamic))
     return Error{Errc::unsupported, "reserved header bytes are not zero; the file needs a newer naysay"};
   if (h.hash != static_cast<std::uint32_t>(HashId::xxh3) && h.hash != static_cast<std::uint32_t>(HashId::siphash))
     return Error{Errc::unsupported, "hash id " + std::to_string(h.hash) + " is unknown to this naysay"};
+  if (!is_zero(h.capacity) && !(h.capacity >= 1 && h.capacity < kMaxCapacity))
+    return Error{Errc::corrupt, "the capacity is " + to_text(h.capacity) + "; it must be 0, or at least 1 and below " +
+                                    to_text(kMaxCapacity)};
   return FilterFacts{.hasher = {static_cast<HashId>(h.hash), h.seed, {h.secret_lo, h.secret_hi}},
                      .key_kind = static_cast<KeyKind>(h.key_kind),
-                     .keys = h.keys};
+                     .keys = h.keys,
+                     .capacity = static_cast<std::uint64_t>(h.capacity),
+                     .key_set = h.key_set};
 }
 
 }  // namespace
@@ -186,8 +206,8 @@ Result<Opened> open(std::span<const std::byte> bytes) {
     return Error{Errc::corrupt,
                  "the header says " + std::to_string(h.size) + " bytes; the file has " + std::to_string(bytes.size())};
   if (h.checksum != checksum(bytes.subspan(sizeof h), checksum_seed(h))) return wrong_checksum();
-  NAYSAY_TRY(FilterFacts facts, facts_of(h));
   NAYSAY_TRY(const FilterType* type, type_with_id(h.filter));
+  NAYSAY_TRY(FilterFacts facts, facts_of(h, *type));
   return Opened{bytes, type, std::move(facts)};
 }
 
@@ -257,9 +277,9 @@ Result<AnyFilter> AnyFilter::load(const ByteSource& from, std::uint64_t most) {
     if (h.size < kHeaderBytes || h.size > std::min(most, static_cast<std::uint64_t>(kMaxBits / 8)))
       return Error{Errc::corrupt, "the header says " + std::to_string(h.size) + " bytes; it must be " +
                                       std::to_string(kHeaderBytes) + " to " + std::to_string(most)};
-    NAYSAY_TRY(FilterFacts facts, facts_of(h));
     AnyFilter f;
     NAYSAY_TRY(f.type_, type_with_id(h.filter));
+    NAYSAY_TRY(FilterFacts facts, facts_of(h, *f.type_));
     stream.begin_checksum(checksum_seed(h));
     FieldReader reader(stream, kHeaderBytes, h.size, kFileAlignment);
     auto model = f.type_->read(reader, true);
@@ -362,7 +382,7 @@ Outcome AnyFilter::insert_digest(Digest d) noexcept {
   if (!type_->dynamic) return Outcome::unsupported;
   if (const Outcome ready = owned(); !ready) return ready;
   if (!model_->insert(d)) return Outcome::no_room;
-  ++facts_.keys;
+  facts_.insert(d);
   return Outcome::done;
 }
 
@@ -370,7 +390,7 @@ Outcome AnyFilter::erase_digest(Digest d) noexcept {
   if (!type_->erasable) return Outcome::unsupported;
   if (const Outcome ready = owned(); !ready) return ready;
   if (!model_->erase(d)) return Outcome::absent;
-  facts_.keys -= facts_.keys > 0;  // a bare payload does not say how many there are
+  facts_.erase();
   return Outcome::done;
 }
 
@@ -384,6 +404,17 @@ Result<Ok> AnyFilter::warm(std::span<const Digest> keys) {
   if (!type_->warming)
     return Error{Errc::unsupported, std::string(type_->name) + ": it does not warm; filters that do are " +
                                         names_of_filters([](const FilterType& t) { return t.warming; })};
+  const std::string given = std::string(type_->name) + ": " + to_text(std::uint64_t{keys.size()});
+  if (keys.size() != facts_.keys)
+    return Error{Errc::invalid_argument, given + " keys are given to warm it and it holds " + to_text(facts_.keys) +
+                                             "; give exactly the keys that it holds, or it would deny others"};
+  const bool others = facts_.key_set != kUnknownKeySet
+                          ? facts_.key_set != key_set_of(keys)
+                          : std::any_of(keys.begin(), keys.end(), [&](const Digest& d) { return !query(d); });
+  if (others)
+    return Error{Errc::invalid_argument, given +
+                                             " keys are given to warm it, as many as it holds, but others; give "
+                                             "exactly the keys that it holds, or it would deny some of them"};
   NAYSAY_CHECK(own());
   return no_memory_is_an_error(type_->name, [&] { return model_->warm(keys); });
 }
@@ -394,7 +425,9 @@ Result<AnyFilter> AnyFilter::clone() const {
     f.type_ = type_;
     f.model_ = model_->clone();
     if (facts_.borrowed) NAYSAY_CHECK(f.model_->validate());  // as in own()
-    f.facts_ = {.hasher = facts_.hasher, .key_kind = facts_.key_kind, .keys = facts_.keys};
+    f.facts_ = facts_;
+    f.facts_.mapping.reset();
+    f.facts_.borrowed = false;
     return f;
   });
 }

@@ -24,7 +24,8 @@ struct FileHeader {
   std::uint64_t seed = 0;
   std::uint64_t secret_lo = 0;
   std::uint64_t secret_hi = 0;
-  std::uint64_t reserved = 0;
+  std::uint32_t key_set = 0;
+  float capacity = 0;
 };
 static_assert(sizeof(FileHeader) == kHeaderBytes);
 

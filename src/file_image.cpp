@@ -52,8 +52,26 @@ Result<Ok> FileImage::write(const ByteSink& to, std::size_t most) const {
   return flush();
 }
 
+namespace {
+
+// Whether these bytes begin as a file that holds a key of SipHash does.
+bool holds_secret(std::span<const std::byte> file) {
+  file_detail::FileHeader h;
+  if (file.size() < sizeof h) return false;
+  std::memcpy(&h, file.data(), sizeof h);
+  return h.magic == file_detail::kMagic && h.hash == static_cast<std::uint32_t>(HashId::siphash);
+}
+
+}  // namespace
+
+// A secret is for the owner alone, until the owner gives others access to the file: then it stays so.
 Result<Ok> FileImage::save(const std::string& path) const {
-  NAYSAY_TRY(files::AtomicFile file, files::AtomicFile::create(path));
+  files::Access access = files::Access::usual;
+  if (holds_secret(header_)) {
+    const auto before = files::map(path);
+    if (!before || !holds_secret(before->bytes)) access = files::Access::owner_only;
+  }
+  NAYSAY_TRY(files::AtomicFile file, files::AtomicFile::create(path, access));
   NAYSAY_CHECK(write([&](std::span<const std::byte> piece) { return file.append(piece); }));
   return file.commit();
 }

@@ -42,6 +42,10 @@ class Holder final : public HeldFilter {
     if constexpr (WarmingFilter<F>) return filter_.full();
     return false;
   }
+  Warmth warmth() const noexcept override {
+    if constexpr (WarmingFilter<F>) return filter_.warmth();
+    return {};
+  }
   Result<Ok> warm([[maybe_unused]] std::span<const Digest> keys) override {
     if constexpr (WarmingFilter<F>) return filter_.warm(keys);
     return Ok{};

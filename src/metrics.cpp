@@ -60,6 +60,8 @@ Metrics metrics_of(const AnyFilter& filter) {
     take_guard(m, *f);
   }
   if (const auto* f = filter.as<GuardedCuckoo>()) take_guard(m, *f);
+  if (const auto* f = filter.as<GuardedCountingBloom>()) take_guard(m, *f);
+  if (const auto* f = filter.as<GuardedSeesaw>()) take_guard(m, *f);
   return m;
 }
 

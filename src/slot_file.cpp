@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "naysay/core/detail/memory.hpp"
+#include "naysay/core/files.hpp"
 
 namespace naysay {
 
@@ -128,17 +129,14 @@ Result<Ok> SlotFile::write(const std::string& path, const VariableHash& filter, 
   h.slots = filter.slots();
   h.keys = keys.size();
   h.checksum = checksum_of(h, offsetof(Header, checksum), 0);
-  Temporary temporary{path + ".XXXXXX"};
+  NAYSAY_TRY(files::AtomicFile made, files::AtomicFile::create(path));
   Handle file;
-  file.fd = ::mkstemp(temporary.path.data());
-  if (file.fd < 0) return os_error(path, "create a temporary file next to it");
-  temporary.here = true;
   file.size = log_at(h.slots, h.keys);
-  if (const int wrong = ::posix_fallocate(file.fd, 0, static_cast<off_t>(file.size)); wrong != 0) {
+  if (const int wrong = ::posix_fallocate(made.descriptor(), 0, static_cast<off_t>(file.size)); wrong != 0) {
     errno = wrong;
     return os_error(path, "reserve space");
   }
-  file.memory = ::mmap(nullptr, file.size, PROT_READ | PROT_WRITE, MAP_SHARED, file.fd, 0);
+  file.memory = ::mmap(nullptr, file.size, PROT_READ | PROT_WRITE, MAP_SHARED, made.descriptor(), 0);
   if (file.memory == MAP_FAILED) return os_error(path, "map");
   std::byte* bytes = static_cast<std::byte*>(file.memory);
   std::memcpy(bytes, &h, sizeof h);
@@ -152,13 +150,8 @@ Result<Ok> SlotFile::write(const std::string& path, const VariableHash& filter, 
   for (const Digest& d : keys) body[fill[filter.slot_of(d)]++] = d.lo + filter.seed();
   for (std::uint64_t s = 0; s < h.slots; ++s)
     body[starts[s]] = check_of(s, {body + starts[s] + 1, body + starts[s + 1]}, h.identity);
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  if (::msync(file.memory, file.size, MS_SYNC) != 0 || ::fsync(file.fd) != 0) return os_error(path, "sync");
-  if (::fchmod(file.fd, 0666 & ~mask) != 0) return os_error(path, "set the mode");
-  if (::rename(temporary.path.c_str(), path.c_str()) != 0) return os_error(path, "rename into place");
-  temporary.here = false;
-  return Ok{};
+  if (::msync(file.memory, file.size, MS_SYNC) != 0) return os_error(path, "sync");
+  return made.commit();
 }
 
 Result<SlotFile> SlotFile::open(const std::string& path, const VariableHash& filter) {

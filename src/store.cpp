@@ -25,7 +25,7 @@ namespace naysay {
 
 // ---- Disk -----------------------------------------------------------------------------------------------------------
 
-int Disk::create(const std::string& path) { return ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666); }
+int Disk::create(const std::string& path) { return ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600); }
 int Disk::open(const std::string& path) { return ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC); }
 std::int64_t Disk::write(int file, const void* bytes, std::size_t size) { return ::write(file, bytes, size); }
 std::int64_t Disk::write_at(int file, const void* bytes, std::size_t size, std::uint64_t at) {

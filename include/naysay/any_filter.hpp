@@ -40,6 +40,7 @@ struct HeldFilter {
   virtual bool erase(Digest d) noexcept = 0;
   virtual bool adapt(Digest d, float cost) noexcept = 0;
   virtual bool full() const noexcept = 0;
+  virtual Warmth warmth() const noexcept = 0;
   virtual Result<Ok> warm(std::span<const Digest> keys) = 0;
   virtual double expected_fpr() const noexcept = 0;
   virtual std::uint64_t size_bits() const noexcept = 0;
@@ -146,6 +147,9 @@ class NAYSAY_EXPORT AnyFilter : public KeyFront<AnyFilter> {
 
   // may_contain, insert, erase and adapt come from KeyFront. Requires type().warming:
   bool full() const noexcept { return model_->full(); }
+  Warmth warmth() const noexcept { return model_->warmth(); }
+  // The keys that are in the filter now, each as often as it was given, in any order. Others are refused as far as the
+  // filter can tell (a file of an earlier naysay knows only their number), and nothing changes.
   Result<Ok> warm(std::span<const Digest> keys);
   // Removes what only insert needs (IndexedFilter): a smaller file answers the same. If negatives are pinned, it accepts
   // no more keys.

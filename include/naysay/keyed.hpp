@@ -28,6 +28,7 @@
 #include "naysay/core/export.hpp"
 #include "naysay/core/filter.hpp"
 #include "naysay/file_image.hpp"
+#include "naysay/core/key_set.hpp"
 #include "naysay/key_front.hpp"
 
 namespace naysay {
@@ -39,8 +40,23 @@ struct FilterFacts {
   Hasher hasher = {};
   KeyKind key_kind = KeyKind::unknown;
   std::uint64_t keys = 0;                 // built from, plus inserted, less erased
+  std::uint64_t capacity = 0;             // keys that it has room for as planned; 0: as many as it holds
+  std::uint32_t key_set = 0;              // of a filter that warms: the sum of its keys (core/key_set.hpp)
   std::shared_ptr<const void> mapping{};  // of a file that is queried in place
   bool borrowed = false;                  // the arrays lie in memory that the caller owns
+
+  // Of a filter of no keys as well: each is built with room for one.
+  std::uint64_t room() const noexcept { return capacity != 0 ? capacity : keys != 0 ? keys : 1; }
+  // A key was inserted, or one was erased.
+  void insert(Digest d) noexcept {
+    capacity = room();
+    ++keys;
+    if (key_set != kUnknownKeySet) key_set += key_set_part(d);
+  }
+  void erase() noexcept {
+    capacity = room();
+    keys -= keys > 0;  // a bare payload does not say how many there are
+  }
 };
 
 namespace file_detail {
@@ -105,7 +121,12 @@ class Keyed : public KeyFront<Keyed<F>> {
       NAYSAY_CHECK(check_build(who, w, params.bits_per_key, options));
       auto built = F::build(w, params, options);
       if (!built) return why_build_failed(who, std::move(built).error(), w, options);
-      return Keyed(std::move(*built), params, {.hasher = options.hasher, .key_kind = kind, .keys = w.keys.size()});
+      return Keyed(std::move(*built), params,
+                   {.hasher = options.hasher,
+                    .key_kind = kind,
+                    .keys = w.keys.size(),
+                    .capacity = DynamicFilter<F> && options.capacity > w.keys.size() ? options.capacity : 0,
+                    .key_set = WarmingFilter<F> ? key_set_of(w.keys) : kUnknownKeySet});
     });
   }
 
@@ -175,13 +196,13 @@ class Keyed : public KeyFront<Keyed<F>> {
   Outcome insert_digest(Digest d) noexcept requires DynamicFilter<F> {
     if (const Outcome ready = own(); !ready) return ready;
     if (!filter_.insert(d)) return Outcome::no_room;
-    ++facts_.keys;
+    facts_.insert(d);
     return Outcome::done;
   }
   Outcome erase_digest(Digest d) noexcept requires ErasableFilter<F> {
     if (const Outcome ready = own(); !ready) return ready;
     if (!filter_.erase(d)) return Outcome::absent;
-    facts_.keys -= facts_.keys > 0;
+    facts_.erase();
     return Outcome::done;
   }
   Outcome adapt_digest(Digest d, float cost) noexcept requires AdaptiveFilter<F> {

@@ -53,6 +53,13 @@ struct ExpectedRates {
 };
 struct Outlook;  // core/negatives.hpp
 
+// How far a WarmingFilter is: it learns up to `room` negatives, cold, until warm() puts them to use.
+struct Warmth {
+  std::uint64_t learned = 0;
+  std::uint64_t room = 0;  // 0: at its size there is nothing to learn
+  bool warm = false;
+};
+
 // clang-format 14 cannot format concepts.
 // clang-format off
 
@@ -91,10 +98,11 @@ concept AdaptiveFilter = Filter<F> && requires(F& f, Digest d, float cost) {
 };
 
 // Collects reported negatives until full(); warm(), given the keys of its build again, puts them to use. An error
-// leaves a filter that denies no key.
+// leaves a filter that denies no key. Requires that no key of the build is missing: one that is may be denied.
 template <class F>
 concept WarmingFilter = AdaptiveFilter<F> && requires(F& f, const F& c, std::span<const Digest> keys) {
   { c.full() } noexcept -> std::same_as<bool>;
+  { c.warmth() } noexcept -> std::same_as<Warmth>;
   { f.warm(keys) } -> std::same_as<Result<Ok>>;
 };
 

@@ -15,7 +15,7 @@ namespace naysay {
 class NAYSAY_EXPORT Disk {
  public:
   virtual ~Disk() = default;
-  virtual int create(const std::string& path);  // for reading and writing; emptied if it is there
+  virtual int create(const std::string& path);  // for its owner to read and write; emptied if it is there
   virtual int open(const std::string& path);    // for appending; it must be there
   virtual std::int64_t write(int file, const void* bytes, std::size_t size);
   virtual std::int64_t write_at(int file, const void* bytes, std::size_t size, std::uint64_t at);

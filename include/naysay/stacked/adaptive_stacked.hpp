@@ -162,6 +162,7 @@ class AdaptiveStacked {
   // True: layer 2 has the planned number, and warm() should be called. Until then queries read layer 1 and recent_.
   bool full() const noexcept { return !warm_ && capacity_ != 0 && told_ >= capacity_; }
   bool warm() const noexcept { return warm_; }
+  Warmth warmth() const noexcept { return {told_, capacity_, warm_}; }
 
   // Requires all keys of the build; keys inserted since may be among them. They may come in parts, all but the last
   // with `more`: the first part ends the learning, the last one makes queries read all layers. Without a second layer,
