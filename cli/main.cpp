@@ -5,6 +5,7 @@
 #include "commands/commands.hpp"
 #include "naysay/version.hpp"
 #include "parts/failure.hpp"
+#include "parts/signals.hpp"
 
 namespace {
 
@@ -19,6 +20,7 @@ int complain(const std::string& message) {
 
 int main(int argc, char** argv) {
   namespace cli = naysay::cli;
+  cli::remove_temporaries_on_signals();
   cli::CommandLine line(
       "naysay: filters that say \"no\" with certainty or \"maybe\", and can learn which \"maybe\" would be costly.",
       "naysay " NAYSAY_VERSION,

@@ -16,10 +16,13 @@
 #include "parts/build_fastest.hpp"
 #include "parts/choose.hpp"
 #include "parts/describe.hpp"
+#include "parts/distinct_files.hpp"
 #include "parts/failure.hpp"
 #include "parts/filter_names.hpp"
 #include "parts/hashing.hpp"
 #include "parts/inputs.hpp"
+#include "parts/locked_file.hpp"
+#include "parts/output.hpp"
 #include "parts/progress.hpp"
 #include "parts/spill.hpp"
 #include "parts/table.hpp"
@@ -35,7 +38,7 @@ struct Options {
   std::vector<std::string> params;
   std::uint64_t seed = 0, capacity = 0;
   unsigned threads = 1;
-  double stranger_share = Workload{}.stranger_share;
+  double stranger_share = Workload{}.stranger_share, wait = kDefaultWait;
   bool exact = false, nul = false, verbose = false, json = false;
 };
 
@@ -164,6 +167,12 @@ KnownNegatives read_known(const Options& o, const KeyFile& file, std::uint64_t k
   return known;
 }
 
+// Not while an update is between reading the file of this name and writing it: it would write over this one.
+void save_locked(const AnyFilter& filter, const std::string& path, double wait) {
+  const LockedFile held(path, wait);
+  need(filter.save(path));
+}
+
 void run(const Options& o) {
   // Everything that can be checked without reading a key is checked before a key is read.
   if (!o.exact || o.budget.given()) o.budget.check();
@@ -182,12 +191,18 @@ void run(const Options& o) {
   if (o.capacity > 0 && !choices[0].filter->dynamic)
     throw Failure{fmt::format("--capacity is given, but {} is static; it cannot accept more keys later",
                               choices[0].filter->name)};
+  const std::vector<Input> inputs = {
+      {"--keys", o.keys}, {"--negatives", o.negatives}, {"--hash-key-file", o.hashing.key_file()}};
+  need_one_standard_input(inputs);
+  need_distinct({{"-o", o.output}, {"--without-index", o.lean_output}, {"--slots", o.slots}}, inputs);
   const Hasher hasher = o.hashing.hasher(o.seed);
-  need_one_standard_input({{"--keys", o.keys}, {"--negatives", o.negatives}});
   need_stranger_share(o.stranger_share);
+  need_wait(o.wait);
   need(files::can_create(o.output));
   if (!o.lean_output.empty()) need(files::can_create(o.lean_output));
   if (!o.slots.empty()) need(files::can_create(o.slots));
+  for (const std::string& path : {o.output, o.lean_output, o.slots})
+    if (!path.empty()) mention_leftovers(path);
   if (!o.slots.empty() && (choosing || !choices[0].filter->write_key_file))
     throw Failure{fmt::format("--slots is given, but --filter is {}; filters with such a file are {}", o.filter,
                               names_of_filters([](const FilterType& t) { return t.write_key_file != nullptr; }))};
@@ -231,11 +246,11 @@ void run(const Options& o) {
   if (!o.slots.empty()) need(built.filter.type().write_key_file(o.slots, built.filter, keys));
   keys = {};  // the file is written from a copy of the filter: make room for it
   known.held = {};
-  need(built.filter.save(o.output));
+  save_locked(built.filter, o.output, o.wait);
   const std::uint64_t index_bytes = (built.filter.index_bits() + 7) / 8;
   if (!o.lean_output.empty()) {
     built.filter.drop_index();
-    need(built.filter.save(o.lean_output));
+    save_locked(built.filter, o.lean_output, o.wait);
   }
   bar.clear();
 
@@ -293,6 +308,7 @@ void add_build(CommandLine& line, int&) {
            "go through a temporary file")
       .type_name("SIZE");
   c.option("--temp", o->temp, "the folder of that file; by default the output's").type_name("FOLDER");
+  add_wait_option(c, o->wait);
   add_null_option(c, o->nul);
   c.flag("-v,--verbose", o->verbose, "print what the build reports about itself");
   c.flag("--json", o->json, "describe the filter as JSON");

@@ -12,6 +12,7 @@
 #include "naysay/workload/random.hpp"
 #include "naysay/workload/texts.hpp"
 #include "parts/budget.hpp"
+#include "parts/distinct_files.hpp"
 #include "parts/failure.hpp"
 #include "parts/filter_names.hpp"
 #include "parts/inputs.hpp"
@@ -169,8 +170,10 @@ void run(const Options& o) {
       throw Failure{fmt::format("--sweep has {} bits per key; each must be more than 0 and at most 1000", bits)};
   if (!o.html.empty()) need_page();
   const auto filters = need_filters(o.filters);
-  need_one_standard_input({{"--keys", o.keys}, {"--negatives", o.negatives}, {"--strangers", o.strangers}});
+  const std::vector<Input> inputs = {{"--keys", o.keys}, {"--negatives", o.negatives}, {"--strangers", o.strangers}};
+  need_one_standard_input(inputs);
   if (o.json == "-" && o.csv == "-") throw Failure{"--json and --csv are both -; only one can be"};
+  need_distinct({{"--json", o.json}, {"--csv", o.csv}, {"--html", o.html}}, inputs);
   for (const std::string& path : {o.json, o.csv, o.html})
     if (!path.empty() && path != "-") need(files::can_create(path));
   need_stranger_share(o.stranger_share);

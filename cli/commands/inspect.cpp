@@ -10,6 +10,7 @@
 #include "naysay/live/metrics.hpp"
 #include "parts/describe.hpp"
 #include "parts/failure.hpp"
+#include "parts/reasons.hpp"
 #include "parts/table.hpp"
 
 namespace naysay::cli {
@@ -45,7 +46,10 @@ void run(const Options& o) {
     line("index", fmt::format("{} bytes next to it, used only by inserts", (f.index_bits() + 7) / 8));
   line("file", fmt::format("{} bytes", file_bytes));
   line("expected fpr", percent(f.expected_fpr()));
-  if (const Metrics m = metrics_of(f); m.planned_fpr > 0) {
+  if (const std::string warmth = warmth_text(f); !warmth.empty()) line("learning", warmth);
+  if (const Metrics m = metrics_of(f); m.planned_fpr <= 0 && f.type().dynamic) {
+    line("capacity", fmt::format("{} keys", f.facts().room()));
+  } else if (m.planned_fpr > 0) {
     line("capacity",
          fmt::format("{} keys before it grows, in {} table{}", m.capacity, m.parts, m.parts == 1 ? "" : "s"));
     line("planned fpr", percent(m.planned_fpr));

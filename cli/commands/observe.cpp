@@ -8,28 +8,39 @@
 #include "naysay/any_filter.hpp"
 #include "naysay/live/heavy_costs.hpp"
 #include "naysay/workload/keys.hpp"
+#include "parts/distinct_files.hpp"
 #include "parts/failure.hpp"
+#include "parts/inputs.hpp"
+#include "parts/key_check.hpp"
+#include "parts/locked_file.hpp"
 #include "parts/output.hpp"
+#include "parts/reasons.hpp"
 
 namespace naysay::cli {
 
 namespace {
 
 struct Options {
-  std::string log = "-", output = "-", filter, adapt;
+  std::string log = "-", output = "-", filter, adapt, keys;
   std::uint64_t keep = 100'000, top = 0;
-  double half_life = 0;
+  double half_life = 0, wait = kDefaultWait;
   bool nul = false;
 };
 
 void run(const Options& o) {
   if (o.keep == 0) throw Failure{"observe: --keep is 0; it must be 1 or more"};
+  need_wait(o.wait);
   if (!(o.half_life >= 0)) throw Failure{"observe: --half-life is negative; it must be 0 or more lines"};
+  need_distinct({{o.adapt.empty() ? "-o" : "--adapt", o.adapt.empty() ? o.output : o.adapt}},
+                {{"LOG", o.log}, {"--filter", o.filter}, {"--keys", o.keys}});
+  need_one_standard_input({{"LOG", o.log}, {"--keys", o.keys}});
+  if (!o.keys.empty() && o.adapt.empty())
+    throw Failure{"observe: --keys is given, but it is for the negatives of --adapt; give both, or neither"};
   std::unique_ptr<AnyFilter> filter;
   if (!o.filter.empty() && !o.adapt.empty()) throw Failure{"observe: --filter and --adapt are given; give one of them"};
   if (!o.filter.empty()) filter = std::make_unique<AnyFilter>(need(naysay::open(o.filter)));
   if (!o.adapt.empty()) {
-    filter = std::make_unique<AnyFilter>(need(naysay::load(o.adapt)));
+    filter = std::make_unique<AnyFilter>(need(naysay::open(o.adapt)));
     if (!filter->type().adaptive)
       throw Failure{
           fmt::format("{}: {} does not adapt to reported false positives; guarded does", o.adapt, filter->type().name)};
@@ -52,10 +63,21 @@ void run(const Options& o) {
   const auto now = static_cast<double>(read);
   const auto entries = costs.costliest(o.top == 0 ? o.keep : o.top, now);
   if (!o.adapt.empty()) {
+    // The log may have been read for hours: what counts is the filter as it is now.
+    const LockedFile held(o.adapt, o.wait);
+    *filter = need(naysay::load(o.adapt));
+    mention_leftovers(o.adapt);
+    std::vector<Digest> digests;
+    for (const auto& e : entries) digests.push_back(filter->hasher()(e.text));
+    KeyCheck check{.is_key = std::vector<std::uint8_t>(digests.size())};
+    if (!o.keys.empty()) check = check_for_keys(digests, key_file(o.keys, o.nul), filter->hasher(), filter->keys(), {});
     std::uint64_t refused = 0;
-    for (const auto& e : entries) refused += filter->adapt(e.text, static_cast<float>(e.cost)) == Outcome::done;
+    for (std::size_t i = 0; i < digests.size(); ++i)
+      refused += check.is_key[i] == 0 && filter->adapt(digests[i], static_cast<float>(entries[i].cost));
     need(filter->save(o.adapt));
-    fmt::print(stderr, "naysay: {} of {} costliest negatives are refused from now on\n", refused, entries.size());
+    fmt::print(stderr, "naysay: {} of {} costliest negatives are refused from now on{}{}\n", refused, entries.size(),
+               check.found > 0 ? fmt::format(", {} are left out because they are keys", check.found) : "",
+               refused + check.found < entries.size() ? "; the others are not: " + why_not_refused(*filter) : "");
     return;
   }
   Output out(o.output);
@@ -90,8 +112,13 @@ void add_observe(CommandLine& line, int&) {
       .shows_default()
       .type_name("N");
   c.option("--filter", o->filter, "count only keys that this filter accepts").type_name("F.nsy");
-  c.option("--adapt", o->adapt, "give them to this filter as false positives, and save it, instead of writing them")
+  c.option(
+       "--adapt", o->adapt,
+       "give them to this filter as false positives, and save it, instead of writing them; none may be a key, or the "
+       "key is denied from then on")
       .type_name("F.nsy");
+  add_key_check_option(c, o->keys);
+  add_wait_option(c, o->wait);
   c.flag("-0,--null", o->nul, "lines end with NUL bytes");
   c.footer(
       "Example:\n"

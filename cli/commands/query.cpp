@@ -7,6 +7,7 @@
 
 #include "commands/commands.hpp"
 #include "naysay/any_filter.hpp"
+#include "parts/distinct_files.hpp"
 #include "parts/failure.hpp"
 #include "parts/inputs.hpp"
 #include "parts/output.hpp"
@@ -28,6 +29,8 @@ std::string answer_json(std::string_view key, bool maybe) {
 }
 
 int run(const Options& o) {
+  const std::string standard = "-";  // query F keys >> keys would read what it writes, and so on
+  need_distinct({{"the standard output", standard}}, {{"KEYS", o.keys}, {"the filter", o.filter}});
   const AnyFilter filter = need(naysay::open(o.filter));
   Output out("-");
   std::uint64_t queried = 0, selected = 0;

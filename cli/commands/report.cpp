@@ -8,6 +8,7 @@
 #include "experiments/figures.hpp"
 #include "experiments/results.hpp"
 #include "naysay/core/files.hpp"
+#include "parts/distinct_files.hpp"
 #include "parts/failure.hpp"
 #include "parts/output.hpp"
 #include "parts/page.hpp"
@@ -22,6 +23,9 @@ struct Options {
 };
 
 void run(const Options& o) {
+  std::vector<Input> inputs;
+  for (const std::string& path : o.results) inputs.push_back({"a file of results", path});
+  need_distinct({{"-o", o.output}}, inputs);
   const bool markdown = o.output.ends_with(".md");
   if (!markdown) need_page();
   if (o.output != "-") need(files::can_create(o.output));

@@ -4,27 +4,37 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "commands/commands.hpp"
 #include "naysay/any_filter.hpp"
 #include "naysay/core/files.hpp"
+#include "naysay/live/metrics.hpp"
 #include "parts/describe.hpp"
+#include "parts/distinct_files.hpp"
 #include "parts/failure.hpp"
 #include "parts/inputs.hpp"
+#include "parts/key_check.hpp"
+#include "parts/locked_file.hpp"
+#include "parts/output.hpp"
 #include "parts/progress.hpp"
+#include "parts/reasons.hpp"
+#include "parts/table.hpp"
 
 namespace naysay::cli {
 
 namespace {
 
 struct Options {
-  std::string filter, erase, insert, adapt, warm, slots, output;
-  bool nul = false, json = false;
+  std::string filter, erase, insert, adapt, keys, warm, slots, output;
+  double wait = kDefaultWait;
+  bool overfill = false, nul = false, json = false;
 };
 
 // How many keys of a file were given, and for how many it was done.
 struct Tally {
   std::uint64_t given = 0, done = 0;
+  std::uint64_t keys = 0;  // of the given negatives: these are keys, and were left out
 };
 
 template <class Body>
@@ -42,15 +52,50 @@ Tally for_each_key(const Options& o, const std::string& path, const Hasher& hash
 
 // Some filters need the file of their keys for it.
 Tally adapt(const Options& o, AnyFilter& f, const Progress& progress) {
-  const Negatives negatives = need(read_negatives(key_file(o.adapt, o.nul), f.hasher(), progress));
+  const Negatives given = need(read_negatives(key_file(o.adapt, o.nul), f.hasher(), progress));
+  std::span<const Digest> digests = given.digests;
+  std::span<const float> costs = given.costs;
+  Tally t{.given = digests.size()};
+  std::vector<Digest> other_digests;
+  std::vector<float> other_costs;
+  if (!o.keys.empty()) {
+    const KeyCheck check = check_for_keys(digests, key_file(o.keys, o.nul), f.hasher(), f.keys(), progress);
+    for (std::size_t i = 0; i < digests.size(); ++i)
+      if (check.is_key[i] == 0) {
+        other_digests.push_back(digests[i]);
+        other_costs.push_back(costs[i]);
+      }
+    digests = other_digests, costs = other_costs;
+    t.keys = check.found;
+  }
   if (f.type().adapt_with_key_file)
-    need(f.type().adapt_with_key_file(o.slots, f, negatives.digests, negatives.costs));
+    need(f.type().adapt_with_key_file(o.slots, f, digests, costs));
   else
-    for (std::uint64_t i = 0; i < negatives.digests.size(); ++i) f.adapt(negatives.digests[i], negatives.costs[i]);
+    for (std::size_t i = 0; i < digests.size(); ++i) f.adapt(digests[i], costs[i]);
   // Counted at the end: where there is no room for all, a later one may have replaced an earlier one.
-  Tally t{.given = negatives.digests.size()};
-  for (const Digest& d : std::span<const Digest>(negatives.digests)) t.done += !f.may_contain(d);
+  for (const Digest& d : digests) t.done += !f.may_contain(d);
   return t;
+}
+
+// Most filters without a limit of their own take keys until they accept everything.
+void need_capacity(const Options& o, const AnyFilter& f, std::uint64_t room) {
+  const bool grows = metrics_of(f).planned_fpr > 0;
+  if (o.overfill || grows || f.keys() <= room) return;
+  throw Failure{
+      fmt::format("{}: {} has room for {} keys; with {} it would accept {} of strangers; give --overfill for that, or "
+                  "build it again with --capacity {}",
+                  o.filter, f.type().name, room, f.keys(), percent(f.expected_fpr()), f.keys())};
+}
+
+void warm(const Options& o, AnyFilter& f, const Progress& progress) {
+  const Warmth w = f.warmth();
+  if (w.room == 0) throw Failure{fmt::format("{}: --warm is given, but {}", o.filter, why_not_refused(f))};
+  if (w.learned == 0)
+    throw Failure{fmt::format("{}: --warm is given, but it has learned no negative yet; report some with --adapt first",
+                              o.filter)};
+  const auto keys = need(read_keys(key_file(o.warm, o.nul), f.hasher(), progress));
+  if (const auto ok = f.warm(keys); !ok)
+    throw Failure{fmt::format("{}: {}; {} is as it was", key_file(o.warm, o.nul).name(), ok.error().message, o.filter)};
 }
 
 void check(const Options& o, const AnyFilter& f) {
@@ -67,51 +112,68 @@ void check(const Options& o, const AnyFilter& f) {
   wants(o.adapt, type.adaptive || by_key_file, "--adapt", "accepts no negatives after it was built");
   wants(o.warm, type.warming, "--warm", "does not warm");
   wants(o.slots, by_key_file, "--slots", "has no such file");
+  if (!o.keys.empty() && o.adapt.empty())
+    throw Failure{"--keys is given, but it is for the negatives of --adapt; give both, or neither"};
   if (!o.adapt.empty() && by_key_file && o.slots.empty())
     throw Failure{
         fmt::format("{}: --adapt of {} needs --slots, the file that naysay build --slots wrote", o.filter, type.name)};
-  need_one_standard_input({{"--erase", o.erase}, {"--insert", o.insert}, {"--adapt", o.adapt}, {"--warm", o.warm}});
 }
 
 void run(const Options& o) {
   const std::string& output = o.output.empty() ? o.filter : o.output;
+  need_wait(o.wait);
+  const std::vector<Input> inputs = {{"--erase", o.erase}, {"--insert", o.insert}, {"--adapt", o.adapt},
+                                     {"--keys", o.keys},   {"--warm", o.warm},     {"--slots", o.slots}};
+  need_one_standard_input(inputs);
+  need_distinct({{o.output.empty() ? "the filter" : "-o", output}}, inputs);
+  need(files::can_create(output));
+  mention_leftovers(output);
+  ProgressBar bar;
+  const LockedFile held(o.filter, o.wait, &bar);
+  const LockedFile held_output = same_file(o.filter, output) ? LockedFile() : LockedFile(output, o.wait, &bar);
   AnyFilter f = need(naysay::load(o.filter));
   check(o, f);
-  need(files::can_create(output));
-  ProgressBar bar;
   const Progress progress = bar.callback();
   nlohmann::ordered_json said;
   std::string text;
-  const auto add = [&](const Tally& t, const char* done, const char* rest, const char* why) {
+  const auto add = [&](const Tally& t, const char* done, const char* rest, const std::string& why) {
     said[done] = t.done;
-    said[rest] = t.given - t.done;
+    const std::uint64_t left = t.given - t.keys - t.done;
+    said[rest] = left;
     text += fmt::format("{}: {} {}", output, t.done, done);
-    if (t.given > t.done) text += fmt::format(", {} {} ({})", t.given - t.done, rest, why);
+    if (left > 0) text += fmt::format(", {} {} ({})", left, rest, why);
+    if (t.keys > 0) text += fmt::format(", {} left out (they are keys)", t.keys);
     text += '\n';
   };
   if (!o.erase.empty())
     add(for_each_key(o, o.erase, f.hasher(), progress,
                      [&](Digest d) -> Result<bool> { return static_cast<bool>(f.erase(d)); }),
         "erased", "not erased", "the filter denies them");
-  if (!o.insert.empty())
+  if (!o.insert.empty()) {
+    const std::uint64_t room = f.facts().room();
     add(for_each_key(o, o.insert, f.hasher(), progress,
                      [&](Digest d) -> Result<bool> {
                        if (f.insert(d)) return true;
                        return Error{Errc::out_of_budget,
-                                    fmt::format("{} has no room for more than {} keys; {} is as it was", f.type().name,
-                                                f.keys(), output)};
+                                    fmt::format("{} has no room for more than {} keys: {}; {} is as it was",
+                                                f.type().name, f.keys(), why_no_room(f), output)};
                      }),
         "inserted", "not inserted", "no room");
-  if (!o.adapt.empty())
-    add(adapt(o, f, progress), "refused", "not refused",
-        f.type().claims.adapts_with_churn ? "yet; they will be after more insertions and deletions"
-                                          : "there is no room for them, or they are keys");
-  if (!o.warm.empty()) {
-    const auto keys = need(read_keys(key_file(o.warm, o.nul), f.hasher(), progress));
-    need(f.warm(keys));
-    said["warm"] = true;
-    text += fmt::format("{}: warm\n", output);
+    need_capacity(o, f, room);
   }
+  if (!o.adapt.empty()) {
+    const Tally t = adapt(o, f, progress);
+    add(t, "refused", "not refused", why_not_refused(f));
+    const bool checked = !o.keys.empty() || f.type().adapt_with_key_file;
+    if (!o.keys.empty()) said["keys"] = t.keys;
+    if (!checked)
+      text += fmt::format("{}: a key among them would be denied from now on; --keys FILE leaves keys out\n", output);
+  }
+  if (!o.warm.empty()) {
+    warm(o, f, progress);
+    said["warm"] = true;
+  }
+  if (f.type().warming) text += fmt::format("{}: {}\n", output, warmth_text(f));
   need(f.save(output));
   bar.clear();
   if (o.json) {
@@ -134,22 +196,29 @@ void add_update(CommandLine& line, int&) {
       .type_name("FILE");
   c.option("--insert", o->insert, "keys to insert, one per line; without room for all of them nothing is written")
       .type_name("FILE");
-  c.option("--adapt", o->adapt, "negatives that were accepted, one key<TAB>cost per line; a missing cost is 1")
+  c.flag("--overfill", o->overfill, "insert more keys than the filter has room for, and accept more strangers for it");
+  c.option(
+       "--adapt", o->adapt,
+       "negatives that were accepted, one key<TAB>cost per line, a missing cost is 1; none may be a key, or the key "
+       "is denied from then on")
       .type_name("FILE");
-  c.option("--warm", o->warm, "the keys that the filter was built from, for filters that warm").type_name("FILE");
+  add_key_check_option(c, o->keys);
+  c.option("--warm", o->warm, "all keys that are in the filter, for filters that warm; other keys are refused")
+      .type_name("FILE");
   c.option("--slots", o->slots, "the file that naysay build --slots wrote, for filters that need it for --adapt")
       .type_name("F.slots");
+  add_wait_option(c, o->wait);
   add_null_option(c, o->nul);
   c.flag("--json", o->json, "describe the filter and what was done as JSON");
   c.option("-o,--output", o->output, "the file to write; by default the filter itself, whole or not at all")
       .type_name("F.nsy");
   c.footer(
-      "Erases first, then inserts, adapts and warms.\n\n"
+      "Erases first, then inserts, adapts and warms. Updates of the same file wait for each other.\n\n"
       "Example:\n"
       "  naysay generate urls --count 1000 -o keys.txt\n"
       "  naysay generate urls --count 100 --first 1000 -o reported.txt\n"
       "  naysay build --keys keys.txt --filter guarded --bits-per-key 16 --capacity 2000 -o set.nsy\n"
-      "  naysay update set.nsy --adapt reported.txt");
+      "  naysay update set.nsy --adapt reported.txt --keys keys.txt");
   c.runs([o] { run(*o); });
 }
 

@@ -34,6 +34,16 @@ std::string cpu_name() {
   return "unknown";
 }
 
+// Whether what follows in the file is how a line of ours begins.
+bool begins_a_line(const std::string& path, std::uint64_t at) {
+  constexpr std::string_view kBegin = "{\"experiment\":";
+  std::ifstream in(path, std::ios::binary);
+  in.seekg(static_cast<std::streamoff>(at));
+  std::string rest(kBegin.size(), '\0');
+  in.read(rest.data(), static_cast<std::streamsize>(rest.size()));
+  return kBegin.starts_with(std::string_view(rest).substr(0, static_cast<std::size_t>(in.gcount())));
+}
+
 }  // namespace
 
 Json machine() {
@@ -135,6 +145,10 @@ Results::Results(const std::string& path) : path_(path) {
     ::close(fd_);
     throw;
   }
+  // Only what a run that was ended had begun to write is dropped: the file may be somebody's only line of something else.
+  if (whole != static_cast<std::uint64_t>(status.st_size) && !begins_a_line(path, whole))
+    fail(fmt::format("{}: its last line is no measurement and has no end; results must be in a file of their own",
+                     path));
   if (whole != static_cast<std::uint64_t>(status.st_size) && ::ftruncate(fd_, static_cast<off_t>(whole)) != 0)
     fail(fmt::format("{}: cannot drop its unfinished last line: {}", path, std::strerror(errno)));
   for (const Json& line : lines_) known_.insert(identity_and_version(line));

@@ -42,6 +42,9 @@ nlohmann::ordered_json describe(const AnyFilter& f) {
   j["bits_per_key"] = number_or_null(bits_per_key(f));
   if (f.index_bits() > 0) j["index_bytes"] = (f.index_bits() + 7) / 8;
   j["expected_fpr"] = f.expected_fpr();
+  if (f.type().dynamic) j["capacity"] = f.facts().room();
+  if (f.type().warming)
+    j["learning"] = {{"learned", f.warmth().learned}, {"room", f.warmth().room}, {"warm", f.warmth().warm}};
   j["params"] = json_of(f.params());
   j["hash"] = hash_name(f.hasher());
   if (f.hasher().id == HashId::xxh3) j["hash_seed"] = f.hasher().seed;

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hashing: how the keys of a new filter are digested, from the options --hash, --hash-key and --seed.
+// Hashing: how the keys of a new filter are digested, from the options --hash, --hash-key, --hash-key-file and --seed, and
+// from the environment.
+//
+// A command line can be read by every user of the machine while it runs, so the key of siphash can also come from a
+// file, or from the variable NAYSAY_HASH_KEY. No message prints it.
 #pragma once
 
 #include <string>
@@ -14,10 +18,11 @@ class Hashing {
   void add_options(Command& command);
   // Throws a Failure if they make no sense. A siphash key that is not given is drawn at random.
   Hasher hasher(std::uint64_t seed) const;
+  const std::string& key_file() const { return key_file_; }
 
  private:
   std::string hash_ = "xxh3";
-  std::string key_;
+  std::string key_, key_file_;
 };
 
 }  // namespace naysay::cli

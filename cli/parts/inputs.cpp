@@ -13,7 +13,7 @@ void add_null_option(Command& command, bool& nul) {
 
 KeyFile key_file(const std::string& path, bool nul) { return {path, nul ? Separator::nul : Separator::newline}; }
 
-void need_one_standard_input(std::initializer_list<Input> inputs) {
+void need_one_standard_input(const std::vector<Input>& inputs) {
   std::string names;
   int count = 0;
   for (const Input& input : inputs)

@@ -2,8 +2,8 @@
 // Inputs: the options that several commands share about what they read, and the checks of them.
 #pragma once
 
-#include <initializer_list>
 #include <string>
+#include <vector>
 
 #include "naysay/workload/keys.hpp"
 #include "parts/command_line.hpp"
@@ -19,7 +19,7 @@ struct Input {
   const char* option;  // "--keys"
   const std::string& path;
 };
-void need_one_standard_input(std::initializer_list<Input> inputs);
+void need_one_standard_input(const std::vector<Input>& inputs);
 
 // --stranger-share: the share of the negative queries that is about strangers.
 void add_stranger_share(Command& command, double& share);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parts/output.hpp"
 
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,8 +11,15 @@
 
 namespace naysay::cli {
 
+void mention_leftovers(const std::string& path) {
+  for (const std::string& file : files::leftovers(path))
+    fmt::print(stderr, "naysay: {} was left there by a run that was killed; it can be removed\n", file);
+}
+
 Output::Output(const std::string& path) {
-  if (path != "-") file_.emplace(need(files::AtomicFile::create(path)));
+  if (path == "-") return;
+  mention_leftovers(path);
+  file_.emplace(need(files::AtomicFile::create(path)));
 }
 
 void Output::flush() {

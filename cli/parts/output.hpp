@@ -10,6 +10,9 @@
 
 namespace naysay::cli {
 
+// Names the temporary files of `path` that a killed run left there, each on a line of the standard error.
+void mention_leftovers(const std::string& path);
+
 class Output {
  public:
   // "-" is the standard output.
