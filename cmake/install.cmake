@@ -17,4 +17,5 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/naysay-config.cmake ${CMAKE_CURRENT_BI
 # relative to the .pc file, so that the tree can be installed and moved anywhere
 file(RELATIVE_PATH NAYSAY_PREFIX_FROM_PC /p/${CMAKE_INSTALL_LIBDIR}/pkgconfig /p)
 configure_file(cmake/naysay.pc.in naysay.pc @ONLY)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/naysay.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+configure_file(cmake/naysay-c.pc.in naysay-c.pc @ONLY)  # without the options for C++
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/naysay.pc ${CMAKE_CURRENT_BINARY_DIR}/naysay-c.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -3,8 +3,6 @@
 // lines. What a change of each number means is in docs/versions.md.
 #pragma once
 
-#include <string_view>
-
 #define NAYSAY_VERSION_MAJOR 0
 #define NAYSAY_VERSION_MINOR 1
 #define NAYSAY_VERSION_PATCH 0
@@ -14,8 +12,14 @@
 // As a string literal, "0.1.0".
 #define NAYSAY_VERSION NAYSAY_DOTTED(NAYSAY_VERSION_MAJOR, NAYSAY_VERSION_MINOR, NAYSAY_VERSION_PATCH)
 
+#ifdef __cplusplus  // C programs include it too
+
+#include <string_view>
+
 namespace naysay {
 
 inline constexpr std::string_view kLibraryVersion = NAYSAY_VERSION;
 
 }  // namespace naysay
+
+#endif
