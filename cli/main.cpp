@@ -39,6 +39,7 @@ int main(int argc, char** argv) {
   cli::add_generate(line, exit_code);
   cli::add_compare(line, exit_code);
   cli::add_bench(line, exit_code);
+  cli::add_redis(line, exit_code);
   cli::add_report(line, exit_code);
   cli::add_demo(line, exit_code);
   cli::add_manual(line, exit_code);

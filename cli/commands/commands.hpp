@@ -20,6 +20,7 @@ void add_filters(CommandLine& line, int& exit_code);
 void add_generate(CommandLine& line, int& exit_code);
 void add_compare(CommandLine& line, int& exit_code);
 void add_bench(CommandLine& line, int& exit_code);
+void add_redis(CommandLine& line, int& exit_code);
 void add_report(CommandLine& line, int& exit_code);
 void add_demo(CommandLine& line, int& exit_code);
 void add_manual(CommandLine& line, int& exit_code);

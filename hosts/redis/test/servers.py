@@ -212,6 +212,68 @@ def wait_for_replica(master, replica):
                lambda: offset(replica.client().call("INFO", "replication"), b"slave_repl_offset:") >= goal)
 
 
+class Cluster:
+    """Masters with all slots in equal parts, and as many replicas as are asked for, on 127.0.0.1."""
+
+    def __init__(self, module, masters=3, replicas=0, options=()):
+        self.servers = [Server(module, "--cluster-enabled", "yes", "--cluster-node-timeout", "1000", *options, port=True)
+                        for _ in range(masters + replicas)]
+        ids = [s.client().call("CLUSTER", "MYID") for s in self.servers]
+        for i, s in enumerate(self.servers):
+            c = s.client()
+            if i < masters:
+                c.call("CLUSTER", "ADDSLOTSRANGE", 16384 * i // masters, 16384 * (i + 1) // masters - 1)
+            c.call("CLUSTER", "SET-CONFIG-EPOCH", i + 1)
+        for s in self.servers[1:]:
+            s.client().call("CLUSTER", "MEET", "127.0.0.1", self.servers[0].port)
+        wait_until("the servers to meet", lambda: all(
+            s.client().call("CLUSTER", "NODES").count(b"connected") >= len(self.servers) for s in self.servers))
+        for i, s in enumerate(self.servers[masters:]):
+            wait_until("a replica to know its master", lambda: ids[i % masters] in s.client().call("CLUSTER", "NODES"))
+            s.client().call("CLUSTER", "REPLICATE", ids[i % masters])
+        for i, s in enumerate(self.servers):
+            wait_until("the cluster", lambda: b"cluster_state:ok" in s.client().call("CLUSTER", "INFO"))
+            if i >= masters:
+                wait_until("the replicas", lambda: b"master_link_status:up" in s.client().call("INFO", "replication"))
+
+    def seeds(self):
+        return ",".join("127.0.0.1:%d" % s.port for s in self.servers)
+
+    def clients(self, alive=False):
+        return [s.client() for s in self.servers if not alive or s.process.poll() is None]
+
+    def move_slots_of(self, keys, meanwhile):
+        """Moves the slots of these keys to the next server each, as redis-cli --cluster reshard does; calls meanwhile()
+        with every fourth in flight: half moved. Returns how many slots were moved."""
+        moved = 0
+        for key in keys:
+            slot = self.servers[0].client().call("CLUSTER", "KEYSLOT", key)
+            at = next(i for i, s in enumerate(self.servers) if self.has(s, slot))
+            source, target = self.servers[at], self.servers[(at + 1) % len(self.servers)]
+            source_id, target_id = (s.client().call("CLUSTER", "MYID") for s in (source, target))
+            target.client().call("CLUSTER", "SETSLOT", slot, "IMPORTING", source_id)
+            source.client().call("CLUSTER", "SETSLOT", slot, "MIGRATING", target_id)
+            there = source.client().call("CLUSTER", "GETKEYSINSLOT", slot, 1000)
+            if there:
+                source.client().call("MIGRATE", "127.0.0.1", target.port, "", 0, 60000, "KEYS", *there)
+            if moved % 4 == 0:
+                meanwhile()  # the keys are there, the slot is not: ASK
+            for s in (target, source, *self.servers):
+                s.client().call("CLUSTER", "SETSLOT", slot, "NODE", target_id)
+            moved += 1
+        return moved
+
+    @staticmethod
+    def has(server, slot):
+        c = server.client()
+        mine = c.call("CLUSTER", "MYID")
+        return any(r[0] <= slot <= r[1] and r[2][2] == mine for r in c.call("CLUSTER", "SLOTS"))
+
+    def remove(self):
+        for s in self.servers:
+            s.remove()
+
+
 def tail_of(crc_input):
     """The CRC-64 (Jones) at the end of DUMP payloads."""
     crc = 0
