@@ -34,13 +34,6 @@ namespace naysay {
 
 namespace {
 
-static_assert(static_cast<int>(Errc::invalid_argument) == NAYSAY_INVALID_ARGUMENT);
-static_assert(static_cast<int>(Errc::out_of_budget) == NAYSAY_OUT_OF_BUDGET);
-static_assert(static_cast<int>(Errc::build_failed) == NAYSAY_BUILD_FAILED);
-static_assert(static_cast<int>(Errc::corrupt) == NAYSAY_CORRUPT);
-static_assert(static_cast<int>(Errc::unsupported) == NAYSAY_UNSUPPORTED);
-static_assert(static_cast<int>(Errc::io) == NAYSAY_IO);
-static_assert(static_cast<int>(Errc::no_memory) == NAYSAY_NO_MEMORY);
 static_assert(static_cast<int>(KeyKind::unknown) == NAYSAY_KIND_UNKNOWN);
 static_assert(static_cast<int>(KeyKind::text) == NAYSAY_KIND_TEXT);
 static_assert(static_cast<int>(KeyKind::integer) == NAYSAY_KIND_INTEGER);
@@ -49,6 +42,30 @@ static_assert(sizeof(Digest) == 2 * sizeof(std::uint64_t));
 
 // ---- errors ---------------------------------------------------------------------------------------------------------
 
+naysay_code code_of(Errc code) noexcept {
+  switch (code) {
+    case Errc::invalid_argument:
+      return NAYSAY_INVALID_ARGUMENT;
+    case Errc::out_of_budget:
+      return NAYSAY_OUT_OF_BUDGET;
+    case Errc::build_failed:
+      return NAYSAY_BUILD_FAILED;
+    case Errc::corrupt:
+      return NAYSAY_CORRUPT;
+    case Errc::unsupported:
+      return NAYSAY_UNSUPPORTED;
+    case Errc::io:
+      return NAYSAY_IO;
+    case Errc::no_memory:
+      return NAYSAY_NO_MEMORY;
+    case Errc::cancelled:
+      return NAYSAY_CANCELLED;
+    case Errc::chosen_keys:
+      return NAYSAY_CHOSEN_KEYS;
+  }
+  return NAYSAY_INTERNAL;
+}
+
 // An Error with the codes that only C has.
 struct Failure {
   naysay_code code = NAYSAY_OK;
@@ -56,7 +73,7 @@ struct Failure {
 
   Failure() = default;
   Failure(naysay_code c, std::string text) : code(c), message(std::move(text)) {}
-  Failure(Error e) : code(static_cast<naysay_code>(e.code)), message(std::move(e.message)) {}
+  Failure(Error e) : code(code_of(e.code)), message(std::move(e.message)) {}
 };
 
 struct Cancelled {};  // thrown by a callback that wants an end
@@ -397,6 +414,8 @@ Failure failure_of(const AnyFilter& f, const Change& change, Outcome outcome, Ke
       return {NAYSAY_NO_MEMORY, who + "not enough memory; nothing has changed"};
     case Outcome::wrong_kind:
       return wrong_kind(f, given);
+    case Outcome::damaged:
+      return {NAYSAY_CORRUPT, who + "its mapped file was overwritten since it was opened; open it again"};
   }
   return {NAYSAY_INTERNAL, who + "an unknown outcome"};
 }

@@ -55,7 +55,8 @@ enum {
   NAYSAY_ABSENT = 9,            // erase: the filter denies the key
   NAYSAY_WRONG_KIND = 10,       // text was given to a filter of integers, or integers to one of text
   NAYSAY_CANCELLED = 11,        // a callback asked for it
-  NAYSAY_INTERNAL = 12          // a fault of the library; please report it
+  NAYSAY_INTERNAL = 12,         // a fault of the library; please report it
+  NAYSAY_CHOSEN_KEYS = 13       // as NAYSAY_BUILD_FAILED; the keys look chosen, and a secret hash key would help
 };
 
 typedef struct naysay_error {
