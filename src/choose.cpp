@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "naysay/core/price.hpp"
 
@@ -32,12 +33,11 @@ std::vector<Candidate> candidates(const FilterWish& wish) {
       for (const FilterType& t : filter_types())
         if (t.claims.exact_on_negatives && t.dynamic == dynamic && fits(t)) out.push_back({&t});
   }
-  const auto exact = static_cast<std::ptrdiff_t>(out.size());
+  std::vector<std::pair<double, const FilterType*>> others;  // a price may take a while to compute
   for (const FilterType& t : filter_types())
-    if (t.tunable && !t.claims.uses_negatives && fits(t)) out.push_back({&t});
-  std::stable_sort(out.begin() + exact, out.end(), [](const Candidate& a, const Candidate& b) {
-    return a.filter->bits_per_key(kUsualFpr) < b.filter->bits_per_key(kUsualFpr);
-  });
+    if (t.tunable && !t.claims.uses_negatives && fits(t)) others.emplace_back(t.bits_per_key(kUsualFpr), &t);
+  std::stable_sort(others.begin(), others.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const auto& [price, type] : others) out.push_back({type});
   return out;
 }
 
