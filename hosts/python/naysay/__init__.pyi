@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from os import PathLike
+from typing import Any, Protocol, final
+
+from typing_extensions import Buffer
+
+Key = str | bytes | int
+
+class _ArrowStrings(Protocol):
+    @property
+    def type(self) -> Any: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def null_count(self) -> int: ...
+    def __len__(self) -> int: ...
+    def buffers(self) -> Sequence[Any]: ...
+
+Keys = Iterable[str | bytes] | Iterable[int] | Buffer | _ArrowStrings
+Progress = Callable[[str, int, int], object]
+Path = str | bytes | PathLike[str] | PathLike[bytes]
+
+__version__: str
+
+class Full(RuntimeError): ...
+
+@final
+class Filter:
+    @property
+    def name(self) -> str: ...
+    @property
+    def full(self) -> bool: ...
+    def __contains__(self, key: object, /) -> bool: ...
+    def __len__(self) -> int: ...
+    def contains(self, keys: Keys, out: Buffer | None = None) -> memoryview: ...
+    def insert(self, keys: Key | Keys, /) -> None: ...
+    def erase(self, keys: Key | Keys, /) -> None: ...
+    def adapt(self, negatives: Key | Keys, cost: float | Iterable[float] = 1) -> int: ...
+    def warm(self, keys: Keys, /) -> None: ...
+    def save(self, path: Path, /) -> None: ...
+    def to_bytes(self) -> bytes: ...
+    def copy(self) -> Filter: ...
+    def info(self) -> dict[str, Any]: ...
+
+class Strings:
+    def __init__(self, data: Buffer, offsets: Buffer) -> None: ...
+    @property
+    def type(self) -> str: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def null_count(self) -> int: ...
+    def __len__(self) -> int: ...
+    def buffers(self) -> Sequence[Any]: ...
+
+def build(
+    keys: Keys,
+    negatives: Keys | Mapping[Any, float] | None = None,
+    costs: float | Iterable[float] | None = None,
+    filter: str = "auto",
+    bits_per_key: float | None = None,
+    *,
+    fpr: float | None = None,
+    capacity: int = 0,
+    seed: int = 0,
+    threads: int = 1,
+    siphash_key: bytes | None = None,
+    stranger_share: float = 0.01,
+    params: dict[str, str | float | bool] | None = None,
+    progress: Progress | None = None,
+) -> Filter: ...
+def build_from_files(
+    keys: Path,
+    negatives: Path | None = None,
+    filter: str = "auto",
+    bits_per_key: float | None = None,
+    *,
+    fpr: float | None = None,
+    capacity: int = 0,
+    seed: int = 0,
+    threads: int = 1,
+    siphash_key: bytes | None = None,
+    stranger_share: float = 0.01,
+    params: dict[str, str | float | bool] | None = None,
+    progress: Progress | None = None,
+) -> Filter: ...
+def open(path: Path, *, map: bool = True) -> Filter: ...
+def loads(data: Buffer) -> Filter: ...
+def filters() -> list[dict[str, Any]]: ...
+def compare(
+    keys: Keys,
+    negatives: Keys | Mapping[Any, float],
+    costs: float | Iterable[float] | None = None,
+    filters: Iterable[str] | None = None,
+    bits_per_key: float = 10,
+    *,
+    seed: int = 0,
+    threads: int = 1,
+    stranger_share: float = 0.01,
+    params: dict[str, str | float | bool] | None = None,
+    progress: Progress | None = None,
+) -> list[dict[str, Any]]: ...
