@@ -106,19 +106,6 @@ struct SlotFile::Handle {
   }
 };
 
-namespace {
-
-// A file that goes unless it was renamed.
-struct Temporary {
-  std::string path;
-  bool here = false;
-  ~Temporary() {
-    if (here) ::unlink(path.c_str());
-  }
-};
-
-}  // namespace
-
 Result<Ok> SlotFile::create(const std::string& path, const VariableHash& filter, std::span<const Digest> keys) {
   return no_memory_is_an_error(path, [&] { return write(path, filter, keys); });
 }

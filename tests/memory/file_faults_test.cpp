@@ -40,8 +40,9 @@ class Folder : public ::testing::TestWithParam<FilterType> {
     std::sort(names.begin(), names.end());
     return names;
   }
-  // One lower-case sentence that names the file.
+  // One lower-case sentence that names the file; where memory has run out there may be none left for it.
   static void expect_sentence(const Error& e, const std::string& file) {
+    if (e.code == Errc::no_memory && e.message.empty()) return;
     EXPECT_NE(e.message.find(file), std::string::npos) << e.message;
     EXPECT_EQ(e.message.find('\n'), std::string::npos) << e.message;
     EXPECT_GT(e.message.size(), file.size() + 5) << e.message;
