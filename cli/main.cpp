@@ -35,6 +35,11 @@ int main(int argc, char** argv) {
   cli::add_observe(line, exit_code);
   cli::add_inspect(line, exit_code);
   cli::add_verify(line, exit_code);
+  cli::add_delta(line, exit_code);
+  cli::add_apply(line, exit_code);
+  cli::add_rollup(line, exit_code);
+  cli::add_publish(line, exit_code);
+  cli::add_fetch(line, exit_code);
   cli::add_filters(line, exit_code);
   cli::add_generate(line, exit_code);
   cli::add_compare(line, exit_code);

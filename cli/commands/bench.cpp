@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 
+#include "commands/bench_updates.hpp"
 #include "commands/commands.hpp"
 #include "experiments/figures.hpp"
 #include "experiments/kinds/kinds.hpp"
@@ -41,6 +42,7 @@ std::string duration(double seconds) {
 void list() {
   Table table({{"experiment", Table::Align::left}, {"what", Table::Align::left}, {"source", Table::Align::left}});
   for (const Experiment& e : experiments()) table.add({e.name, e.title, e.source});
+  table.add({"updates", "a year of daily updates; only alone, not in all", "docs/updates.md"});
   fmt::print("{}\nnaysay bench NAME... measures some of them, naysay bench all measures all.\n", table.text());
 }
 
@@ -76,14 +78,22 @@ class Pace {
   double left_, weight_ = 0, seconds_ = 0;
 };
 
+Size need_size(const std::string& name) {
+  const auto named = std::find(std::begin(kSizeNames), std::end(kSizeNames), name);
+  if (named == std::end(kSizeNames))
+    throw Failure{fmt::format("--size is '{}'; it must be tiny, quick or paper", name)};
+  return static_cast<Size>(named - std::begin(kSizeNames));
+}
+
 void run(const Options& o) {
   if (o.list) return list();
+  if (o.names == std::vector<std::string>{"updates"}) {
+    need_size(o.size);
+    return bench_updates(o.size, o.seed, o.out);
+  }
   const auto chosen = need_experiments(o.names.empty() ? std::vector<std::string>{"speed"} : o.names);
   const auto filters = need_filters(o.filters);
-  const auto named = std::find(std::begin(kSizeNames), std::end(kSizeNames), o.size);
-  if (named == std::end(kSizeNames))
-    throw Failure{fmt::format("--size is '{}'; it must be tiny, quick or paper", o.size)};
-  const auto size = static_cast<Size>(named - std::begin(kSizeNames));
+  const Size size = need_size(o.size);
   Sources sources(o.data, o.seed);
   sources.check();
   Results results(o.out);

@@ -11,6 +11,7 @@
 #include "parts/describe.hpp"
 #include "parts/failure.hpp"
 #include "parts/reasons.hpp"
+#include "parts/stacks.hpp"
 #include "parts/table.hpp"
 
 namespace naysay::cli {
@@ -23,6 +24,10 @@ struct Options {
 };
 
 void run(const Options& o) {
+  if (is_stack(o.filter)) {
+    if (o.prometheus) throw Failure{fmt::format("{}: is a stack; --prometheus takes a single filter", o.filter)};
+    return inspect_stack(o.filter, o.json);
+  }
   const AnyFilter f = need(naysay::open(o.filter));
   if (o.prometheus) {
     fmt::print("{}", prometheus(metrics_of(f), f.type().name));
@@ -67,7 +72,7 @@ void run(const Options& o) {
 void add_inspect(CommandLine& line, int&) {
   auto o = std::make_shared<Options>();
   Command c = line.command("inspect", "say what is in a filter's file");
-  c.option("filter", o->filter, "a file that naysay build wrote").required().type_name("F.nsy");
+  c.option("filter", o->filter, "a file that naysay build or naysay apply wrote").required().type_name("F.nsy|F.nst");
   c.flag("--json", o->json, "as JSON");
   c.flag("--prometheus", o->prometheus, "as text that Prometheus reads");
   c.footer(

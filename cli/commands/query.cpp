@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "commands/commands.hpp"
 #include "naysay/any_filter.hpp"
@@ -11,6 +12,7 @@
 #include "parts/failure.hpp"
 #include "parts/inputs.hpp"
 #include "parts/output.hpp"
+#include "parts/stacks.hpp"
 
 namespace naysay::cli {
 
@@ -31,7 +33,12 @@ std::string answer_json(std::string_view key, bool maybe) {
 int run(const Options& o) {
   const std::string standard = "-";  // query F keys >> keys would read what it writes, and so on
   need_distinct({{"the standard output", standard}}, {{"KEYS", o.keys}, {"the filter", o.filter}});
-  const AnyFilter filter = need(naysay::open(o.filter));
+  std::optional<AnyFilter> filter;
+  AskStack ask;
+  if (is_stack(o.filter))
+    ask = ask_stack(o.filter);
+  else
+    filter.emplace(need(naysay::open(o.filter)));
   Output out("-");
   std::uint64_t queried = 0, selected = 0;
   std::vector<std::uint8_t> answers;
@@ -40,7 +47,10 @@ int run(const Options& o) {
     answers.resize(lines.size());
     keys.clear();
     for (const Line& line : lines) keys.push_back(line.text);
-    filter.may_contain(keys, answers);
+    if (filter)
+      filter->may_contain(keys, answers);
+    else
+      ask(keys, answers);
     queried += lines.size();
     for (std::size_t i = 0; i < lines.size(); ++i) {
       const bool maybe = answers[i] != 0, chosen = maybe != o.invert;
@@ -73,7 +83,7 @@ int run(const Options& o) {
 void add_query(CommandLine& line, int& exit_code) {
   auto o = std::make_shared<Options>();
   Command c = line.command("query", "print the keys that may be in the set");
-  c.option("filter", o->filter, "a file that naysay build wrote").required().type_name("F.nsy");
+  c.option("filter", o->filter, "a file that naysay build or naysay apply wrote").required().type_name("F.nsy|F.nst");
   c.option("keys", o->keys, "keys to query, one per line; - is the standard input").shows_default().type_name("KEYS");
   c.flag("--invert", o->invert, "print the keys that are certainly not in the set instead");
   c.flag("--count", o->count, "print only their number");

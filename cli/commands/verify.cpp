@@ -9,17 +9,23 @@
 #include "parts/failure.hpp"
 #include "parts/inputs.hpp"
 #include "parts/progress.hpp"
+#include "parts/stacks.hpp"
 
 namespace naysay::cli {
 
 namespace {
 
 struct Options {
-  std::string filter, keys;
+  std::string filter, keys, verify_key;
   bool nul = false;
 };
 
 int run(const Options& o) {
+  if (is_stack(o.filter)) {
+    const KeyFile keys = key_file(o.keys, o.nul);
+    return verify_stack(o.filter, o.keys.empty() ? nullptr : &keys, o.verify_key);
+  }
+  if (!o.verify_key.empty()) throw Failure{fmt::format("--verify-key is given, but {} is no stack", o.filter)};
   const AnyFilter f = need(naysay::open(o.filter));  // checks the header, the checksum and every field
   if (o.keys.empty()) {
     fmt::print("{}: whole, {} of {} keys\n", o.filter, f.type().name, f.keys());
@@ -49,8 +55,9 @@ int run(const Options& o) {
 void add_verify(CommandLine& line, int& exit_code) {
   auto o = std::make_shared<Options>();
   Command c = line.command("verify", "check that a file is whole and denies none of its keys");
-  c.option("filter", o->filter, "a file that naysay build wrote").required().type_name("F.nsy");
+  c.option("filter", o->filter, "a file that naysay build or naysay apply wrote").required().type_name("F.nsy|F.nst");
   c.option("--keys", o->keys, "keys that must all be in it, one per line; - is the standard input").type_name("FILE");
+  c.option("--verify-key", o->verify_key, "the updates of a stack must be signed with this key").type_name("PEM");
   add_null_option(c, o->nul);
   c.footer(
       "Exit code: 0 if all is well, 1 if a key is denied, 2 if the file cannot be read.\n\n"

@@ -28,6 +28,10 @@ template Option Command::option(const char*, std::vector<std::string>&, const ch
 template Option Command::option(const char*, std::vector<double>&, const char*);
 
 void Command::flag(const char* names, bool& value, const char* help) { app_->add_flag(names, value, help); }
+void Command::takes_anything(std::vector<std::string>& rest) {
+  app_->prefix_command();
+  app_->add_option("arguments", rest, "");
+}
 void Command::footer(const char* text) { app_->footer(text); }
 void Command::runs(std::function<void()> action) { app_->callback(std::move(action)); }
 

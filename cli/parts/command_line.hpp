@@ -44,6 +44,7 @@ class Command {
   template <class Value>
   Option option(const char* names, Value& value, const char* help);
   void flag(const char* names, bool& value, const char* help);
+  void takes_anything(std::vector<std::string>& rest);  // whatever stands after it
   void footer(const char* text);
   void runs(std::function<void()> action);
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <chrono>
 #include <cstring>
+#include <new>
 
 #include "naysay/core/detail/memory.hpp"
 #include "naysay/core/files.hpp"
@@ -90,10 +91,12 @@ Result<std::vector<Partition>> read_partitions(const HeldBytes& file, const Stac
 }  // namespace
 
 HeldBytes HeldBytes::copy_of(std::span<const std::byte> bytes) {
-  // In words: a layer's arrays are then aligned.
-  const auto words = std::make_shared<std::vector<std::uint64_t>>((bytes.size() + 7) / 8);
-  if (!bytes.empty()) std::memcpy(words->data(), bytes.data(), bytes.size());
-  return {{reinterpret_cast<const std::byte*>(words->data()), bytes.size()}, words};
+  // As a mapped file lies: a cache line of a filter is a cache line of memory.
+  constexpr std::align_val_t kLine{kAlignment};
+  const std::shared_ptr<std::byte> copy(static_cast<std::byte*>(::operator new(bytes.size() + 1, kLine)),
+                                        [](std::byte* p) { ::operator delete(p, kLine); });
+  if (!bytes.empty()) std::memcpy(copy.get(), bytes.data(), bytes.size());
+  return {{copy.get(), bytes.size()}, copy};
 }
 
 StackChecks StackChecks::at_present() {
@@ -189,10 +192,20 @@ void Stack::query(std::span<const Digest> d, std::uint8_t* out) const noexcept {
     const auto piece = d.subspan(begin, std::min(kSome, d.size() - begin));
     std::uint8_t* answers = out + begin;
     base_.may_contain(piece, answers);
-    // Asks a layer about the keys that have this answer so far, and flips the answer of those that it accepts.
+    // Asks a layer about the keys that have this answer so far, and flips the answer of those that it accepts. Where
+    // most have it, asking about all is cheaper than to gather them.
     const auto ask = [&](const updates::UpdateLayer& layer, std::uint8_t about) {
       if (layer.empty()) return;
       std::size_t count = 0;
+      for (std::size_t i = 0; i < piece.size(); ++i) count += answers[i] == about;
+      if (count == 0) return;
+      if (count >= piece.size() - piece.size() / 4) {
+        layer.may_contain(piece, answer.data());
+        for (std::size_t i = 0; i < piece.size(); ++i)
+          answers[i] = static_cast<std::uint8_t>(answers[i] ^ (answer[i] & (answers[i] ^ about ^ 1)));
+        return;
+      }
+      count = 0;
       for (std::size_t i = 0; i < piece.size(); ++i) {
         some[count] = piece[i];
         where[count] = static_cast<std::uint16_t>(i);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -49,24 +50,12 @@ std::vector<std::byte> digests_layer(const UpdateLayer::Task& task) {
 
 }  // namespace
 
-std::uint64_t UpdateLayer::entry(std::uint32_t i) const noexcept {
-  std::uint64_t value = 0;
-  std::memcpy(&value, entries_ + std::size_t{i} * width_, width_);
-  return value;
-}
-
-bool UpdateLayer::found(Digest d) const noexcept {
-  const std::uint64_t wanted = top(d, width_);
-  std::uint32_t low = 0, high = count_;
-  while (low < high) {
-    const std::uint32_t middle = low + (high - low) / 2;
-    (entry(middle) < wanted ? low = middle + 1 : high = middle);
-  }
-  return low < count_ && entry(low) == wanted;
+bool UpdateLayer::searched(Digest d) const noexcept {
+  return std::binary_search(entries_.begin(), entries_.end(), top(d, width_));
 }
 
 double UpdateLayer::expected_fpr() const noexcept {
-  return filter_ ? filter_->expected_fpr() : count_ == 0 ? 0 : count_ * std::exp2(-8.0 * width_);
+  return filter_ ? filter_->expected_fpr() : static_cast<double>(entries_.size()) * std::exp2(-8.0 * width_);
 }
 
 Result<UpdateLayer> UpdateLayer::view(std::span<const std::byte> bytes) {
@@ -84,13 +73,22 @@ Result<UpdateLayer> UpdateLayer::view(std::span<const std::byte> bytes) {
     return Error{Errc::corrupt, "a layer is neither a filter nor a list of digests"};
   if (bytes[2] != std::byte{kVersion}) return Error{Errc::unsupported, "a layer of digests has an unknown version"};
   layer.width_ = static_cast<std::uint32_t>(bytes[3]);
-  std::memcpy(&layer.count_, bytes.data() + 4, sizeof layer.count_);
+  std::uint32_t count = 0;
+  std::memcpy(&count, bytes.data() + 4, sizeof count);
   if (layer.width_ < kLeastWidth || layer.width_ > kMostWidth) return corrupt("their width must be 3 to 8 bytes");
-  if (bytes.size() - kHead != std::uint64_t{layer.count_} * layer.width_ || layer.count_ == 0)
+  if (bytes.size() - kHead != std::uint64_t{count} * layer.width_ || count == 0)
     return corrupt("their number does not fit their bytes");
-  layer.entries_ = bytes.data() + kHead;
-  for (std::uint32_t i = 1; i < layer.count_; ++i)
-    if (layer.entry(i - 1) >= layer.entry(i)) return corrupt("they are not ascending");
+  layer.entries_.resize(count);
+  const unsigned bits = std::clamp<unsigned>(static_cast<unsigned>(std::bit_width(count)) + 5, 6, 24);
+  layer.hint_shift_ = 64 - bits;
+  layer.hints_.assign(std::size_t{1} << (bits - 6), 0);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    std::uint64_t& entry = layer.entries_[i];
+    std::memcpy(&entry, bytes.data() + kHead + std::size_t{i} * layer.width_, layer.width_);
+    if (i > 0 && layer.entries_[i - 1] >= entry) return corrupt("they are not ascending");
+    const std::uint64_t hint = entry >> (8 * layer.width_ - bits);  // 24 bits at most, as many as the narrowest entry
+    layer.hints_[hint / 64] |= std::uint64_t{1} << hint % 64;
+  }
   return layer;
 }
 
