@@ -70,7 +70,7 @@ class TaughtRibbon {
       visit("bits_per_key", self.bits_per_key);
       // In a file, exact is bit 16 of the width, and the rate follows only then: other files are as they always were.
       constexpr bool from_file = std::is_same_v<V, FieldReader>;
-      if constexpr (from_file || std::is_same_v<V, FieldWriter>) {
+      if constexpr (from_file || std::is_same_v<V, FieldWriter> || std::is_same_v<V, FieldPlan>) {
         std::uint32_t width_and_exact = self.width | (self.exact ? kExactBit : 0);
         visit("width", width_and_exact);
         if constexpr (from_file) {
