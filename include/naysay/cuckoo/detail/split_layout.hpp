@@ -112,6 +112,10 @@ class Alone {
   static std::uint64_t window(const std::uint64_t* words, std::uint64_t at) noexcept {
     return load_u64(reinterpret_cast<const unsigned char*>(words) + (at >> 3)) >> (at & 7);
   }
+  // Writes b bits, at most 57, from bit `at` on.
+  static void write(std::uint64_t* words, std::uint64_t at, unsigned b, std::uint64_t v) noexcept {
+    store_bits(words, at, b, v);
+  }
   // Words for a block; empty if there is no memory.
   Array<std::uint64_t> make(std::uint64_t words) noexcept { return Array<std::uint64_t>::try_make_raw(words); }
   void retire(Array<std::uint64_t>) noexcept {}           // nobody reads it any more

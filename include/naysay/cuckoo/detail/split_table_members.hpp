@@ -60,7 +60,7 @@ bool SplitTable<Access>::repack(std::uint64_t buckets) noexcept {
   std::uint64_t word = 0, filled = 0;
   const std::uint64_t first = wide.at(done_) * kSlots;
   for (std::uint64_t slot = first; slot < first + buckets * kSlots; ++slot) {
-    const std::uint64_t v = load_slot(in, slot * wide.width, wide.width) >> 1;
+    const std::uint64_t v = (Access::window(in, slot * wide.width) & wide.slot_mask) >> 1;
     word |= v << filled;
     filled += narrow.width;
     if (filled < 64) continue;
@@ -92,15 +92,21 @@ bool SplitTable<Access>::make_room(std::uint64_t first, std::uint64_t second) no
   nodes[1] = {static_cast<std::uint32_t>(bucket_of(second)), 1, 0};
   unsigned reached = 2;
   const bool small = buckets_ <= kMaxNodes;
-  std::uint64_t seen[kMaxNodes / 64] = {};
+  std::uint64_t seen[kMaxNodes / 64];
   if (small) {
+    std::fill(std::begin(seen), std::end(seen), 0);
     set_bit(seen, nodes[0].bucket);
     set_bit(seen, nodes[1].bucket);
   }
-  for (unsigned i = 0; i < reached; ++i)
+  for (unsigned i = 0; i < reached; ++i) {
+    std::uint64_t others[kSlots];  // all four are fetched at the same time
     for (unsigned slot = 0; slot < kSlots; ++slot) {
       const std::uint64_t from = side_of(nodes[i].bucket, get(nodes[i].bucket, slot));
-      const std::uint64_t to = bucket_of(other(from, hop_at(from)));
+      others[slot] = bucket_of(other(from, hop_at(from)));
+      prefetch_bucket(others[slot]);
+    }
+    for (unsigned slot = 0; slot < kSlots; ++slot) {
+      const std::uint64_t to = others[slot];
       const int gap = find(to, 0);
       if (gap >= 0) {
         move_along(nodes, i, slot, to, static_cast<unsigned>(gap), first, second);
@@ -111,6 +117,7 @@ bool SplitTable<Access>::make_room(std::uint64_t first, std::uint64_t second) no
                           static_cast<std::uint16_t>(slot)};
       if (small) set_bit(seen, to);
     }
+  }
   return false;
 }
 

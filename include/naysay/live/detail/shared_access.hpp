@@ -53,6 +53,16 @@ class SharedAccess {
     return (low >> shift) | ((high << 1) << (63 - shift));
   }
 
+  // Writes b bits, less than 64, from bit `at` on.
+  static void write(std::uint64_t* words, std::uint64_t at, unsigned b, std::uint64_t v) noexcept {
+    const std::uint64_t mask = low_mask(b);
+    const unsigned shift = static_cast<unsigned>(at & 63);
+    std::uint64_t* word = words + (at >> 6);
+    store(word[0], (word[0] & ~(mask << shift)) | (v << shift));
+    if (shift + b <= 64) return;
+    store(word[1], (word[1] & ~(mask >> (64 - shift))) | (v >> (64 - shift)));
+  }
+
   // Room for the directory of a table that starts with 2^level buckets or more. False if there is no memory.
   bool begin(unsigned place_bits, unsigned level) noexcept {
     block_bits_ = std::clamp(level, 8u, 18u) - 4;
