@@ -1,231 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "naysay/live/store.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cerrno>
-#include <cstdio>
+#include <cmath>
 #include <cstring>
 #include <mutex>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
+#include "checkpointer.hpp"
 #include "naysay/any_filter.hpp"
 #include "naysay/core/files.hpp"
+#include "store_log.hpp"
 
 namespace naysay {
 
-// ---- Disk -----------------------------------------------------------------------------------------------------------
-
-int Disk::create(const std::string& path) { return ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600); }
-int Disk::open(const std::string& path) { return ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC); }
-std::int64_t Disk::write(int file, const void* bytes, std::size_t size) { return ::write(file, bytes, size); }
-std::int64_t Disk::write_at(int file, const void* bytes, std::size_t size, std::uint64_t at) {
-  return ::pwrite(file, bytes, size, static_cast<off_t>(at));
-}
-int Disk::sync(int file) { return ::fdatasync(file); }
-int Disk::truncate(int file, std::uint64_t size) { return ::ftruncate(file, static_cast<off_t>(size)); }
-int Disk::rename(const std::string& from, const std::string& to) { return ::rename(from.c_str(), to.c_str()); }
-int Disk::remove(const std::string& path) { return ::unlink(path.c_str()); }
-int Disk::sync_folder(const std::string& path) {
-  const int folder = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) return -1;
-  const int done = ::fsync(folder);
-  const int error = errno;
-  ::close(folder);
-  errno = error;
-  return done;
-}
-void Disk::close(int file) noexcept {
-  if (file >= 0) ::close(file);
-}
-Disk& Disk::system() {
-  static Disk disk;
-  return disk;
-}
-
-namespace {
-
-Error os_error(const std::string& path, const char* what) {
-  return {Errc::io, path + ": cannot " + what + ": " + std::strerror(errno)};
-}
-
-// ---- records --------------------------------------------------------------------------------------------------------
-
-struct LogHeader {
-  std::array<char, 8> magic = {'n', 'a', 'y', 's', 'a', 'y', 'l', 'g'};
-  std::uint32_t version = 1;
-  std::uint32_t reserved = 0;
-  std::uint64_t number = 0;
-};
-static_assert(sizeof(LogHeader) == 24);
-
-constexpr std::size_t kFrame = 8, kPayload = 17, kRecord = kFrame + kPayload;
-
-std::uint32_t record_checksum(std::span<const std::byte> payload, std::uint64_t log, std::uint64_t at) {
-  const std::uint64_t seed = mix64(log + 1) + at * 0x9e3779b97f4a7c15u + payload.size();
-  return static_cast<std::uint32_t>(checksum(payload, seed));
-}
-
-void append_record(std::vector<std::byte>& out, const Operation& operation, std::uint64_t log, std::uint64_t at) {
-  std::array<std::byte, kRecord> record;
-  const std::uint32_t length = kPayload;
-  record[kFrame] = static_cast<std::byte>(operation.kind);
-  std::memcpy(record.data() + kFrame + 1, &operation.digest.lo, 8);
-  std::memcpy(record.data() + kFrame + 9, &operation.digest.hi, 8);
-  const std::uint32_t sum = record_checksum(std::span(record).subspan(kFrame), log, at);
-  std::memcpy(record.data(), &length, 4);
-  std::memcpy(record.data() + 4, &sum, 4);
-  out.insert(out.end(), record.begin(), record.end());
-}
-
-// The operation of the record at `at`, or nothing if there is no valid one.
-std::optional<Operation> record_at(std::span<const std::byte> log, std::uint64_t number, std::uint64_t at) {
-  std::uint32_t length = 0, sum = 0;
-  if (at + kRecord > log.size()) return {};
-  std::memcpy(&length, log.data() + at, 4);
-  std::memcpy(&sum, log.data() + at + 4, 4);
-  if (length != kPayload) return {};
-  const auto payload = log.subspan(at + kFrame, kPayload);
-  if (sum != record_checksum(payload, number, at)) return {};
-  Operation operation;
-  const auto kind = static_cast<std::uint8_t>(payload[0]);
-  if (kind != 1 && kind != 2) return {};
-  operation.kind = static_cast<Operation::Kind>(kind);
-  std::memcpy(&operation.digest.lo, payload.data() + 1, 8);
-  std::memcpy(&operation.digest.hi, payload.data() + 9, 8);
-  return operation;
-}
-
-// ---- the folder -----------------------------------------------------------------------------------------------------
-
-std::string checkpoint_path(const std::string& folder, std::uint64_t number) {
-  return folder + "/checkpoint." + std::to_string(number) + ".nsy";
-}
-std::string log_path(const std::string& folder, std::uint64_t number) {
-  return folder + "/log." + std::to_string(number);
-}
-
-struct Listing {
-  std::vector<std::uint64_t> checkpoints, logs;  // ascending
-  std::vector<std::string> temporaries;
-};
-
-// "prefix123suffix" gives 123.
-std::optional<std::uint64_t> number_in(std::string_view name, std::string_view prefix, std::string_view suffix) {
-  if (!name.starts_with(prefix) || !name.ends_with(suffix) || name.size() <= prefix.size() + suffix.size()) return {};
-  name = name.substr(prefix.size(), name.size() - prefix.size() - suffix.size());
-  std::uint64_t n = 0;
-  std::string right;
-  if (!from_text(name, n, right)) return {};
-  return n;
-}
-
-Result<Listing> list(const std::string& folder) {
-  DIR* dir = ::opendir(folder.c_str());
-  if (dir == nullptr) return os_error(folder, "open the folder");
-  Listing out;
-  while (const dirent* entry = ::readdir(dir)) {
-    const std::string_view name = entry->d_name;
-    if (const auto c = number_in(name, "checkpoint.", ".nsy")) out.checkpoints.push_back(*c);
-    if (const auto l = number_in(name, "log.", "")) out.logs.push_back(*l);
-    if (name.starts_with("checkpoint.") && name.ends_with(".tmp"))
-      out.temporaries.push_back(folder + "/" + entry->d_name);
-  }
-  ::closedir(dir);
-  std::sort(out.checkpoints.begin(), out.checkpoints.end());
-  std::sort(out.logs.begin(), out.logs.end());
-  return out;
-}
-
-// ---- writing a checkpoint next to writers -----------------------------------------------------------------------------
-
-class Checkpointer final : public live::detail::BlockSaver {
- public:
-  Checkpointer(Disk& disk, int file, std::string path) : disk_(disk), file_(file), path_(std::move(path)) {}
-
-  // Requires that no other thread writes to the filter.
-  void begin(SharedFilter::Filter& filter) {
-    const auto params = filter.params();
-    SharedFilter::Filter::Params::fields(params, plan_);
-    SharedFilter::Filter::fields(std::as_const(filter), plan_);
-    for (std::size_t i = 0; i < plan_.pieces().size(); ++i)
-      if (const std::byte* array = plan_.pieces()[i].data)
-        unwritten_.emplace(reinterpret_cast<const std::uint64_t*>(array), i);
-    filter.for_each_access([this](auto& access) { access.save_through(this); });
-  }
-  static void end(SharedFilter::Filter& filter) {
-    filter.for_each_access([](auto& access) { access.save_through(nullptr); });
-  }
-  std::size_t pieces() const noexcept { return plan_.pieces().size(); }
-  std::uint64_t size() const noexcept { return plan_.end(); }
-
-  // Writes a piece, unless it is an array that a change has written already. Requires that no other thread writes to
-  // the filter.
-  void write_piece(std::size_t i) noexcept {
-    const FieldPlan::Piece& piece = plan_.pieces()[i];
-    if (piece.data == nullptr) return write(piece);
-    const auto at = unwritten_.find(reinterpret_cast<const std::uint64_t*>(piece.data));
-    if (at != unwritten_.end() && at->second == i) write_array(at);
-  }
-  void before_change(const std::uint64_t* words) noexcept override {
-    if (const auto at = unwritten_.find(words); at != unwritten_.end()) write_array(at);
-  }
-  Result<Ok> written() const {
-    if (failed_) return Error{Errc::io, path_ + ": cannot write: " + std::strerror(failed_)};
-    return Ok{};
-  }
-
- private:
-  using Unwritten = std::unordered_map<const std::uint64_t*, std::size_t>;
-
-  void write_array(Unwritten::iterator at) noexcept {
-    write(plan_.pieces()[at->second]);
-    unwritten_.erase(at);
-  }
-  void write(const FieldPlan::Piece& piece) noexcept { write(piece.at, plan_.bytes(piece).data(), piece.size); }
-  void write(std::uint64_t at, const std::byte* bytes, std::uint64_t size) noexcept {
-    while (size > 0 && failed_ == 0) {
-      const std::int64_t n = disk_.write_at(file_, bytes, size, at);
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) {
-        failed_ = n < 0 ? errno : ENOSPC;
-        return;
-      }
-      at += static_cast<std::uint64_t>(n);
-      bytes += n;
-      size -= static_cast<std::uint64_t>(n);
-    }
-  }
-
-  Disk& disk_;
-  int file_;
-  std::string path_;
-  FieldPlan plan_{file_detail::kHeaderBytes, kFileAlignment};
-  Unwritten unwritten_;  // arrays: the piece that each is
-  int failed_ = 0;       // an errno
-};
-
+using namespace store_detail;
 using Clock = std::chrono::steady_clock;
 
-}  // namespace
-
-// ---- the store --------------------------------------------------------------------------------------------------------
-
 struct Store::State {
-  State(std::string where, const StoreOptions& o, SharedFilter f, Hasher h)
+  State(std::string where, const StoreOptions& o, SharedFilter f, std::optional<GuardedGrowing::Params> p, Hasher h)
       : folder(std::move(where)),
         options(o),
         disk(o.disk ? *o.disk : Disk::system()),
         filter(std::move(f)),
+        params(std::move(p)),
         hasher(h) {}
   ~State() {
     disk.close(log);
@@ -234,6 +38,19 @@ struct Store::State {
 
   Error failure() const {
     return {Errc::io, folder + ": the store takes no more operations since a write or sync failed; open it again"};
+  }
+
+  // What its return value is for the caller.
+  bool apply(const Operation& o) noexcept {
+    switch (o.kind) {
+      case Operation::Kind::insert:
+        return filter.insert(o.digest);
+      case Operation::Kind::erase:
+        return filter.erase(o.digest);
+      case Operation::Kind::adapt:
+        return filter.adapt(o.digest, o.cost);
+    }
+    return false;
   }
 
   // ---- the log; all require `writing` ----
@@ -307,6 +124,7 @@ struct Store::State {
   StoreOptions options;
   Disk& disk;
   SharedFilter filter;
+  std::optional<GuardedGrowing::Params> params;  // none: it has no guard
   Hasher hasher;
   Recovery recovery;
   int lock = -1;
@@ -328,22 +146,6 @@ struct Store::State {
   std::atomic<Clock::rep> checkpoint_time{Clock::now().time_since_epoch().count()};
 };
 
-namespace {
-
-// Held until the returned file is closed.
-Result<int> lock_folder(const std::string& folder) {
-  const std::string path = folder + "/lock";
-  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (file < 0) return os_error(path, "open");
-  if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
-    ::close(file);
-    return Error{Errc::io, folder + ": another process has this store open"};
-  }
-  return file;
-}
-
-}  // namespace
-
 Store::Store(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Store::~Store() {
   if (state_ && !state_->failed && state_->options.sync != Sync::each) (void)sync();
@@ -354,18 +156,22 @@ const Hasher& Store::hasher() const noexcept { return state_->hasher; }
 
 Result<std::unique_ptr<Store>> Store::create(const std::string& folder, const GrowingCuckoo& filter,
                                              const StoreOptions& options) {
-  auto lock = lock_folder(folder);
-  if (!lock) return std::move(lock).error();
-  auto shared = SharedFilter::share(filter);
-  if (!shared) {
-    ::close(*lock);
-    return std::move(shared).error();
-  }
-  auto state = std::make_unique<State>(folder, options, std::move(*shared), options.hasher);
-  state->lock = *lock;
-  auto there = list(folder);
-  if (!there) return std::move(there).error();
-  if (!there->checkpoints.empty() || !there->logs.empty())
+  return create_from(folder, SharedFilter::share(filter), nullptr, options);
+}
+Result<std::unique_ptr<Store>> Store::create(const std::string& folder, const GuardedGrowing& filter,
+                                             const GuardedGrowing::Params& params, const StoreOptions& options) {
+  return create_from(folder, SharedFilter::share(filter), &params, options);
+}
+
+Result<std::unique_ptr<Store>> Store::create_from(const std::string& folder, Result<SharedFilter> shared,
+                                                  const GuardedGrowing::Params* params, const StoreOptions& options) {
+  if (!shared) return std::move(shared).error();
+  NAYSAY_TRY(const int lock, lock_folder(folder));
+  auto state = std::make_unique<State>(folder, options, std::move(*shared),
+                                       params ? std::optional(*params) : std::nullopt, options.hasher);
+  state->lock = lock;
+  NAYSAY_TRY(const Listing there, list(folder));
+  if (!there.checkpoints.empty() || !there.logs.empty())
     return Error{Errc::invalid_argument, folder + ": it holds a store already; open it, or name another folder"};
   auto store = std::unique_ptr<Store>(new Store(std::move(state)));
   // The first log and then its checkpoint: without a checkpoint there is no store, and create can be called again.
@@ -375,6 +181,32 @@ Result<std::unique_ptr<Store>> Store::create(const std::string& folder, const Gr
   }
   return store;
 }
+
+namespace {
+
+// A checkpoint, as it is in memory.
+struct Loaded {
+  SharedFilter filter;
+  std::optional<GuardedGrowing::Params> params;
+  Hasher hasher;
+};
+Result<Loaded> load_checkpoint(const std::string& path) {
+  NAYSAY_TRY(const AnyFilter any, naysay::open(path));
+  if (const GrowingCuckoo* table = any.as<GrowingCuckoo>()) {
+    NAYSAY_TRY(SharedFilter shared, SharedFilter::share(*table));
+    return Loaded{std::move(shared), {}, any.hasher()};
+  }
+  const GuardedGrowing* guarded = any.as<GuardedGrowing>();
+  if (!guarded)
+    return Error{Errc::unsupported, path + ": it holds a " + std::string(any.type().name) +
+                                        " filter; a store holds a growing-cuckoo or a guarded-growing"};
+  GuardedGrowing::Params params;
+  NAYSAY_CHECK(params_from_text(path, any.params(), params));
+  NAYSAY_TRY(SharedFilter shared, SharedFilter::share(*guarded));
+  return Loaded{std::move(shared), params, any.hasher()};
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Store>> Store::open(const std::string& folder, const StoreOptions& options) {
   auto lock = lock_folder(folder);
@@ -388,11 +220,10 @@ Result<std::unique_ptr<Store>> Store::open(const std::string& folder, const Stor
   if (there->checkpoints.empty())
     return unlock(Error{Errc::io, folder + ": there is no checkpoint; create a store there first"});
   const std::uint64_t newest = there->checkpoints.back();
-  auto saved = Keyed<GrowingCuckoo>::open(checkpoint_path(folder, newest), file_detail::Bytes::map);
-  if (!saved) return unlock(std::move(saved).error());
-  auto shared = SharedFilter::share(saved->filter());
-  if (!shared) return unlock(std::move(shared).error());
-  auto state = std::make_unique<State>(folder, options, std::move(*shared), saved->facts().hasher);
+  auto loaded = load_checkpoint(checkpoint_path(folder, newest));
+  if (!loaded) return unlock(std::move(loaded).error());
+  auto state =
+      std::make_unique<State>(folder, options, std::move(loaded->filter), std::move(loaded->params), loaded->hasher);
   state->lock = *lock;
   state->recovery.checkpoint = newest;
   state->last_checkpoint = newest;
@@ -427,16 +258,16 @@ Result<std::unique_ptr<Store>> Store::open(const std::string& folder, const Stor
     } else if (log.size() < sizeof expected || std::memcmp(log.data(), &expected, sizeof expected) != 0) {
       damage = damaged(logs[i], 0, "the header is damaged");
     } else {
-      for (; at < log.size(); at += kRecord) {
-        const auto operation = record_at(log, logs[i], at);
-        if (!operation) break;
-        operation->kind == Operation::Kind::insert ? state->filter.insert(operation->digest)
-                                                   : state->filter.erase(operation->digest);
+      while (at < log.size()) {
+        const auto record = record_at(log, logs[i], at);
+        if (!record) break;
+        state->apply(record->operation);
+        at += record->size;
         ++state->recovery.replayed;
       }
       if (at < log.size()) {
         bool torn = last;
-        for (std::uint64_t after = at + 1; torn && after + kRecord <= log.size(); ++after)
+        for (std::uint64_t after = at + 1; torn && after + kLeastRecord <= log.size(); ++after)
           torn = !record_at(log, logs[i], after);
         if (!torn) damage = damaged(logs[i], at, "a record is damaged");
       }
@@ -479,24 +310,30 @@ Result<std::unique_ptr<Store>> Store::open(const std::string& folder, const Stor
 Result<bool> Store::one(const Operation& operation) {
   bool done = false;
   if (operation.kind == Operation::Kind::erase && !may_contain(operation.digest)) return false;
+  if (operation.kind == Operation::Kind::adapt && std::isfinite(operation.cost) && operation.cost >= 0 &&
+      !may_contain(operation.digest))
+    return true;  // it is refused already
   if (auto ok = apply({&operation, 1}, &done); !ok) return std::move(ok).error();
   return done;
 }
 
 Result<Ok> Store::apply(std::span<const Operation> operations, bool* done) {
   State& s = *state_;
+  for (const Operation& o : operations)
+    if (o.kind == Operation::Kind::adapt && !(o.cost >= 0 && std::isfinite(o.cost)))
+      return Error{Errc::invalid_argument,
+                   "adapt: the cost is " + to_text(o.cost) + "; it must be finite and 0 or more"};
   std::uint64_t mine = 0;
   bool late = false;
   {
     const std::lock_guard lock(s.writing);
     if (s.failed) return s.failure();
     std::vector<std::byte> bytes;
-    bytes.reserve(operations.size() * kRecord);
+    bytes.reserve(operations.size() * kLeastRecord);
     for (const Operation& o : operations) append_record(bytes, o, s.number, s.end + bytes.size());
     if (auto ok = s.append(bytes); !ok) return ok;
     for (std::size_t i = 0; i < operations.size(); ++i) {
-      const Operation& o = operations[i];
-      const bool changed = o.kind == Operation::Kind::insert ? s.filter.insert(o.digest) : s.filter.erase(o.digest);
+      const bool changed = s.apply(operations[i]);
       if (done) done[i] = changed;
     }
     s.operations += operations.size();
@@ -543,8 +380,8 @@ Result<Ok> Store::checkpoint() {
     if (auto ok = s.begin_log(next); !ok) return give_up(std::move(ok).error());
     s.older_bytes += before;
     s.filter.exclusively([&](SharedFilter::Filter& f) {
-      keys = f.keys();
-      writer.begin(f);
+      keys = f.base().keys();
+      writer.begin(f, s.params ? &*s.params : nullptr);
     });
   }
   for (std::size_t i = 0; i < writer.pieces(); ++i)
@@ -555,8 +392,8 @@ Result<Ok> Store::checkpoint() {
   {
     auto mapping = files::map(temporary);
     if (!mapping) return give_up(std::move(mapping).error());
-    const auto header = file_detail::header_of(file_detail::type_of<GrowingCuckoo>(),
-                                               {.hasher = s.hasher, .keys = keys}, mapping->bytes);
+    const FilterType& type = s.params ? file_detail::type_of<GuardedGrowing>() : file_detail::type_of<GrowingCuckoo>();
+    const auto header = file_detail::header_of(type, {.hasher = s.hasher, .keys = keys}, mapping->bytes);
     if (s.disk.write_at(file, header.data(), header.size(), 0) != static_cast<std::int64_t>(header.size()))
       return give_up(os_error(temporary, "write"));
   }

@@ -32,7 +32,7 @@ const std::map<std::string, std::set<std::string>> kUses = {
      {"bloom/bloom.hpp", "bloom/bloom_rates.hpp", "ribbon/ribbon_sizes.hpp", "ribbon/taught_plan.hpp",
       "ribbon/taught_ribbon.hpp"}},
     {"live",  // what it shares, saves and counts
-     {"any_filter.hpp", "cuckoo/growing_cuckoo.hpp", "cuckoo/detail/split_table.hpp"}},
+     {"any_filter.hpp", "cuckoo/growing_cuckoo.hpp", "cuckoo/detail/split_table.hpp", "guarded/guarded.hpp"}},
     {"seesaw", {"bloom/bloom_rates.hpp"}},
     {"updates", {"any_filter.hpp", "live/swapped.hpp"}},  // a base and the layers of updates, and how they are swapped
 };

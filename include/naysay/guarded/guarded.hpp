@@ -161,7 +161,38 @@ class Guarded {
   std::uint64_t index_bits() const noexcept { return index_.empty() ? 0 : bits_of_fields(index_); }
   void drop_index() noexcept { index_ = {}; }
 
+  // The same filter with another kind of base, which Base::copy_of(other base) makes. Its guard is a copy.
+  template <class OtherBase>
+  static Result<Guarded> copy_of(const Guarded<OtherBase>& other) {
+    Guarded f;
+    NAYSAY_TRY(f.base_, Base::copy_of(other.base_));
+    f.guard_ = other.guard_;
+    f.pins_ = other.pins_;
+    f.index_ = other.index_;
+    FieldOwner owner;  // the other may borrow from a file
+    owner("guard", f.guard_);
+    owner("index", f.index_);
+    return f;
+  }
+  // This base, with no room in its guard.
+  static Guarded without_guard(Base base) {
+    Guarded f;
+    f.base_ = std::move(base);
+    f.guard_ = Guard(0);
+    return f;
+  }
+  // Only the guard and the pinned negatives, without a base: what a checkpoint copies.
+  Guarded copy_of_guard() const {
+    Guarded f;
+    f.guard_ = guard_;
+    f.pins_ = pins_;
+    f.index_ = index_;
+    return f;
+  }
+
   const Base& base() const noexcept { return base_; }
+  Base& base() noexcept { return base_; }  // a key that is inserted here must not be in the guard
+  bool refuses(Digest d) const noexcept { return guard_.holds(d); }  // because it is in the guard
   std::uint64_t guarded() const noexcept { return guard_.used(); }
   std::uint64_t guard_room() const noexcept { return guard_.room(); }
   std::uint64_t pinned() const noexcept { return pins_; }
@@ -187,6 +218,9 @@ class Guarded {
   }
 
  private:
+  template <class OtherBase>
+  friend class Guarded;
+
   static constexpr std::uint64_t kSweep = 2;  // groups checked per addition: 30 queries of the base
   static constexpr std::uint64_t kMaxGuard = std::uint64_t{1} << 40;
 
