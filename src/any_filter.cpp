@@ -50,6 +50,16 @@ Result<const FilterType*> type_with_id(std::uint32_t id) {
   return type;
 }
 
+// Of a file or payload (`what`) that holds the filter with this id, which may be unknown.
+Result<Ok> check_version(const char* what, std::uint32_t version, std::uint32_t id) {
+  const FilterType* type = find_filter(id);
+  const std::uint32_t newest = type ? type->format : file_detail::kVersion;
+  if (version >= file_detail::kVersion && version <= newest) return Ok{};
+  return Error{Errc::unsupported,
+               std::string("the ") + what + " has format version " + std::to_string(version) + "; this naysay reads " +
+                   (newest == file_detail::kVersion ? "version " : "versions up to ") + std::to_string(newest)};
+}
+
 }  // namespace
 
 Result<Ok> check_build(std::string_view who, const Workload& w, double bits_per_key, const BuildOptions& options) {
@@ -133,6 +143,7 @@ namespace file_detail {
 
 FileHeader unsealed_header(const FilterType& type, const FilterFacts& facts, std::uint64_t size) noexcept {
   FileHeader h;
+  h.version = type.format;
   h.filter = type.id;
   h.size = size;
   h.keys = facts.keys;
@@ -175,16 +186,14 @@ Result<FileHeader> begin_of(std::span<const std::byte> front) {
     return Error{Errc::corrupt, "the header needs " + std::to_string(sizeof h) + " bytes; the file has " +
                                     std::to_string(front.size())};
   std::memcpy(&h, front.data(), sizeof h);
-  if (h.version != kVersion)
-    return Error{Errc::unsupported, "the file has format version " + std::to_string(h.version) +
-                                        "; this naysay reads version " + std::to_string(kVersion)};
+  NAYSAY_CHECK(check_version("file", h.version, h.filter));
   return h;
 }
 
 // What the rest of a header says.
 Result<FilterFacts> facts_of(const FileHeader& h, const FilterType& type) {
-  if (h.key_kind > static_cast<std::uint32_t>(KeyKind::integer) ||
-      (h.key_set != kUnknownKeySet && !type.warming) || (!is_zero(h.capacity) && !type.dynamic))
+  if (h.key_kind > static_cast<std::uint32_t>(KeyKind::integer) || (h.key_set != kUnknownKeySet && !type.warming) ||
+      (!is_zero(h.capacity) && !type.dynamic))
     return Error{Errc::unsupported, "reserved header bytes are not zero; the file needs a newer naysay"};
   if (h.hash != static_cast<std::uint32_t>(HashId::xxh3) && h.hash != static_cast<std::uint32_t>(HashId::siphash))
     return Error{Errc::unsupported, "hash id " + std::to_string(h.hash) + " is unknown to this naysay"};
@@ -208,7 +217,7 @@ Result<Opened> open(std::span<const std::byte> bytes) {
   if (h.checksum != checksum(bytes.subspan(sizeof h), checksum_seed(h))) return wrong_checksum();
   NAYSAY_TRY(const FilterType* type, type_with_id(h.filter));
   NAYSAY_TRY(FilterFacts facts, facts_of(h, *type));
-  return Opened{bytes, type, std::move(facts)};
+  return Opened{bytes, type, std::move(facts), h.version};
 }
 
 Result<Opened> open_file(const std::string& path) {
@@ -231,7 +240,7 @@ Error other_type(const FilterType& found, const FilterType& expected) {
 Result<AnyFilter> AnyFilter::read(file_detail::Opened file, file_detail::Bytes how) {
   const bool map = how == file_detail::Bytes::map;
   FieldReader reader(file.bytes, file_detail::kHeaderBytes, kFileAlignment,
-                     map ? FieldReader::Arrays::borrow : FieldReader::Arrays::copy);
+                     map ? FieldReader::Arrays::borrow : FieldReader::Arrays::copy, file.version);
   AnyFilter f;
   f.type_ = file.type;
   NAYSAY_TRY(f.model_, file.type->read(reader, true));
@@ -281,7 +290,7 @@ Result<AnyFilter> AnyFilter::load(const ByteSource& from, std::uint64_t most) {
     NAYSAY_TRY(f.type_, type_with_id(h.filter));
     NAYSAY_TRY(FilterFacts facts, facts_of(h, *f.type_));
     stream.begin_checksum(checksum_seed(h));
-    FieldReader reader(stream, kHeaderBytes, h.size, kFileAlignment);
+    FieldReader reader(stream, kHeaderBytes, h.size, kFileAlignment, h.version);
     auto model = f.type_->read(reader, true);
     // Damaged bytes may look like a field that is too long; the checksum of all of them says that they are damaged.
     if (!stream.ended()) stream.skip(reader.left());
@@ -313,6 +322,7 @@ Result<Ok> AnyFilter::save(const ByteSink& to, std::size_t most) const {
 
 std::vector<std::byte> AnyFilter::to_bare() const {
   BareHeader h;
+  h.version = static_cast<std::uint16_t>(type_->format);
   h.filter = type_->id;
   FieldPlan plan(sizeof h);
   model_->plan_fields(plan);
@@ -330,12 +340,10 @@ Result<AnyFilter> AnyFilter::view_bare(std::span<const std::byte> bytes, const F
                                       std::to_string(bytes.size()) + " are left"};
     std::memcpy(&h, bytes.data(), sizeof h);
     if (h.magic != kBareMagic) return Error{Errc::corrupt, "not a bare naysay payload; it must begin with 'ns'"};
-    if (h.version != file_detail::kVersion)
-      return Error{Errc::unsupported, "the payload has format version " + std::to_string(h.version) +
-                                          "; this naysay reads version " + std::to_string(file_detail::kVersion)};
-    FieldReader reader(bytes, sizeof h, 0, FieldReader::Arrays::borrow);
+    NAYSAY_CHECK(check_version("payload", h.version, h.filter));
     AnyFilter f;
     NAYSAY_TRY(f.type_, type_with_id(h.filter));
+    FieldReader reader(bytes, sizeof h, 0, FieldReader::Arrays::borrow, h.version);
     NAYSAY_TRY(f.model_, f.type_->read(reader, false));
     f.facts_ = facts;
     f.facts_.borrowed = true;
@@ -398,6 +406,23 @@ Outcome AnyFilter::adapt_digest(Digest d, float cost) noexcept {
   if (!type_->adaptive) return Outcome::unsupported;
   if (const Outcome ready = owned(); !ready) return ready;
   return model_->adapt(d, cost) ? Outcome::done : Outcome::no_room;
+}
+
+Outcome AnyFilter::pin_digest(Digest d) noexcept {
+  if (!type_->pinning) return Outcome::unsupported;
+  if (const Outcome ready = owned(); !ready) return ready;
+  bool pinned = false;
+  const auto tried = no_memory_is_an_error(type_->name, [&]() -> Result<Ok> {
+    pinned = model_->pin(d);
+    return Ok{};
+  });
+  return !tried ? Outcome::no_memory : pinned ? Outcome::done : Outcome::no_room;
+}
+
+Outcome AnyFilter::unpin_digest(Digest d) noexcept {
+  if (!type_->pinning) return Outcome::unsupported;
+  if (const Outcome ready = owned(); !ready) return ready;
+  return model_->unpin(d) ? Outcome::done : Outcome::absent;
 }
 
 Result<Ok> AnyFilter::warm(std::span<const Digest> keys) {

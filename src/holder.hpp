@@ -38,6 +38,14 @@ class Holder final : public HeldFilter {
     if constexpr (AdaptiveFilter<F>) return filter_.adapt(d, cost);
     return false;
   }
+  bool pin([[maybe_unused]] Digest d) override {
+    if constexpr (PinningFilter<F>) return filter_.pin(d);
+    return false;
+  }
+  bool unpin([[maybe_unused]] Digest d) noexcept override {
+    if constexpr (PinningFilter<F>) return filter_.unpin(d);
+    return false;
+  }
   bool full() const noexcept override {
     if constexpr (WarmingFilter<F>) return filter_.full();
     return false;
@@ -97,6 +105,9 @@ constexpr FilterType entry(std::string_view name, std::uint32_t id) {
   t.warming = WarmingFilter<F>;
   t.tunable = TunableFilter<F>;
   t.probed = ProbedFilter<F> || BatchFilter<F>;
+  t.pinning = PinningFilter<F>;
+  t.format = 1;
+  if constexpr (requires { F::kFormat; }) t.format = F::kFormat;
   t.defaults = [] { return params_to_text(Params{}); };
   t.check_params = [](std::string_view who, std::span<const Param> texts) -> Result<Ok> {
     Params params;

@@ -18,6 +18,7 @@ template <class Base>
 void take_guard(Metrics& m, const Guarded<Base>& f) {
   m.guard_entries = f.guarded();
   m.guard_room = f.guard_room();
+  m.guard_evictions = f.guard_evictions();
   m.pinned = f.pinned();
 }
 
@@ -37,7 +38,7 @@ constexpr std::string_view kHelp[] = {
     "Tables that a query reads.",
     "Entries in the guard.",
     "Entries that the guard has room for.",
-    "Entries that left a full guard.",
+    "Entries that were evicted from a full guard since it was built.",
     "Pinned negatives.",
     "Bytes of log that the next open replays.",
     "Operations logged since the store was opened.",

@@ -60,7 +60,8 @@ void run(const Options& o) {
     line("planned fpr", percent(m.planned_fpr));
   }
   if (const Metrics m = metrics_of(f); m.guard_room > 0)
-    line("guard", fmt::format("{} of {} entries, {} negatives pinned", m.guard_entries, m.guard_room, m.pinned));
+    line("guard", fmt::format("{} of {} entries, {} evicted, {} negatives pinned", m.guard_entries, m.guard_room,
+                              m.guard_evictions, m.pinned));
   line("hash", f.hasher().id == HashId::siphash ? "siphash, its key is in the file"
                                                 : fmt::format("xxh3, seed {}", f.hasher().seed));
   for (const Report::Line& l : f.describe().lines) fmt::print("{}: {}\n", l.name, number(l.value));

@@ -20,6 +20,7 @@
 #include "parts/progress.hpp"
 #include "parts/reasons.hpp"
 #include "parts/table.hpp"
+#include "parts/trace.hpp"
 
 namespace naysay::cli {
 
@@ -29,6 +30,7 @@ struct Options {
   std::string filter, erase, insert, adapt, keys, warm, slots, output;
   double wait = kDefaultWait;
   bool overfill = false, nul = false, json = false;
+  TraceOptions live;
 };
 
 // How many keys of a file were given, and for how many it was done.
@@ -77,10 +79,11 @@ Tally adapt(const Options& o, AnyFilter& f, const Progress& progress) {
   return t;
 }
 
+bool grows(const AnyFilter& f) { return metrics_of(f).planned_fpr > 0; }
+
 // Most filters without a limit of their own take keys until they accept everything.
 void need_capacity(const Options& o, const AnyFilter& f, std::uint64_t room) {
-  const bool grows = metrics_of(f).planned_fpr > 0;
-  if (o.overfill || grows || f.keys() <= room) return;
+  if (o.overfill || grows(f) || f.keys() <= room) return;
   throw Failure{
       fmt::format("{}: {} has room for {} keys; with {} it would accept {} of strangers; give --overfill for that, or "
                   "build it again with --capacity {}",
@@ -105,8 +108,8 @@ void check(const Options& o, const AnyFilter& f) {
     if (!file.empty() && !can)
       throw Failure{fmt::format("{}: {} is given, but {} {}; see naysay filters", o.filter, option, type.name, what)};
   };
-  if (o.erase.empty() && o.insert.empty() && o.adapt.empty() && o.warm.empty())
-    throw Failure{"nothing to do; give --erase, --insert, --adapt or --warm"};
+  if (o.erase.empty() && o.insert.empty() && o.adapt.empty() && o.warm.empty() && !o.live.anything())
+    throw Failure{"nothing to do; give --erase, --insert, --adapt, --warm, --pin, --unpin or --trace"};
   wants(o.erase, type.erasable, "--erase", "cannot erase keys");
   wants(o.insert, type.dynamic, "--insert", "accepts no more keys");
   wants(o.adapt, type.adaptive || by_key_file, "--adapt", "accepts no negatives after it was built");
@@ -117,13 +120,17 @@ void check(const Options& o, const AnyFilter& f) {
   if (!o.adapt.empty() && by_key_file && o.slots.empty())
     throw Failure{
         fmt::format("{}: --adapt of {} needs --slots, the file that naysay build --slots wrote", o.filter, type.name)};
+  check_trace_options(o.live, o.filter, type);
 }
 
 void run(const Options& o) {
   const std::string& output = o.output.empty() ? o.filter : o.output;
   need_wait(o.wait);
-  const std::vector<Input> inputs = {{"--erase", o.erase}, {"--insert", o.insert}, {"--adapt", o.adapt},
-                                     {"--keys", o.keys},   {"--warm", o.warm},     {"--slots", o.slots}};
+  const std::vector<Input> inputs = {{"--erase", o.erase},      {"--insert", o.insert},
+                                     {"--adapt", o.adapt},      {"--keys", o.keys},
+                                     {"--warm", o.warm},        {"--slots", o.slots},
+                                     {"--pin", o.live.pin},     {"--unpin", o.live.unpin},
+                                     {"--trace", o.live.trace}, {"--negatives", o.live.negatives}};
   need_one_standard_input(inputs);
   need_distinct({{o.output.empty() ? "the filter" : "-o", output}}, inputs);
   need(files::can_create(output));
@@ -174,6 +181,7 @@ void run(const Options& o) {
     said["warm"] = true;
   }
   if (f.type().warming) text += fmt::format("{}: {}\n", output, warmth_text(f));
+  run_trace_options(o.live, f, output, o.nul, o.overfill || grows(f) ? 0 : f.facts().room(), progress, said, text);
   need(f.save(output));
   bar.clear();
   if (o.json) {
@@ -207,13 +215,15 @@ void add_update(CommandLine& line, int&) {
       .type_name("FILE");
   c.option("--slots", o->slots, "the file that naysay build --slots wrote, for filters that need it for --adapt")
       .type_name("F.slots");
+  add_trace_options(c, o->live);
   add_wait_option(c, o->wait);
   add_null_option(c, o->nul);
   c.flag("--json", o->json, "describe the filter and what was done as JSON");
   c.option("-o,--output", o->output, "the file to write; by default the filter itself, whole or not at all")
       .type_name("F.nsy");
   c.footer(
-      "Erases first, then inserts, adapts and warms. Updates of the same file wait for each other.\n\n"
+      "Erases first, then inserts, adapts and warms, then unpins, pins and replays the trace. Updates of the same file "
+      "wait for each other.\n\n"
       "Example:\n"
       "  naysay generate urls --count 1000 -o keys.txt\n"
       "  naysay generate urls --count 100 --first 1000 -o reported.txt\n"

@@ -9,7 +9,7 @@
 //     Panel c   ...
 //
 // Every (panel, series, x) is one measurement and one line of the results; a kind that follows a filter through time
-// (churn, life, shift) makes a whole curve, and that is one measurement too.
+// (churn, life, shift, trace) makes a whole curve, and that is one measurement too.
 //
 // Sizes: `paper` has as many keys as the paper. `quick` has quick_scale of them and the same bits for each, so that
 // rates stay comparable; x keeps the paper's unit. `tiny` has at most kTinyKeys and the ends of the x axis: it shows
@@ -81,7 +81,7 @@ struct Series {
   const char* filter = "";
   std::vector<Param> params = {};
   bool siphash = false;         // keys are digested with SipHash instead of XXH3
-  bool reported_again = false;  // churn: its errors on costly negatives are reported after every round
+  bool reported_again = false;  // churn, trace: its errors on costly negatives are reported after every round
 };
 
 // How a number is written: "0.36 %", "48 ns", ...
@@ -108,7 +108,7 @@ struct Published {
   const char* metric = "";  // empty: the panel's first
 };
 
-enum class Kind : std::uint8_t { rates, times, churn, shift, disk, life, strangers };
+enum class Kind : std::uint8_t { rates, times, churn, shift, disk, life, strangers, trace };
 
 struct Panel {
   const char* id = "";
@@ -155,6 +155,6 @@ inline constexpr double kTinyKeys = 2000, kTinyNegatives = 4000;
 
 inline constexpr const char* kSizeNames[] = {"tiny", "quick", "paper"};
 inline constexpr const char* kDataNames[] = {"blocklist", "ycsb", "integers"};
-inline constexpr const char* kKindNames[] = {"rates", "times", "churn", "shift", "disk", "life", "strangers"};
+inline constexpr const char* kKindNames[] = {"rates", "times", "churn", "shift", "disk", "life", "strangers", "trace"};
 
 }  // namespace naysay::cli

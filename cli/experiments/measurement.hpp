@@ -64,5 +64,6 @@ Json measure_shift(const Measurement& m);
 Json measure_disk(const Measurement& m);
 Json measure_life(const Measurement& m);
 Json measure_strangers(const Measurement& m);
+Json measure_trace(const Measurement& m);
 
 }  // namespace naysay::cli

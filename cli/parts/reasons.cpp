@@ -37,8 +37,8 @@ std::string why_not_refused(const AnyFilter& f) {
   const Metrics m = metrics_of(f);
   if (m.guard_room == 0) return "it has no guard; build it again with --param guard=N";
   if (m.guard_entries >= m.guard_room)
-    return fmt::format("its guard is full: {} of {} entries, of which the costliest stay", m.guard_entries,
-                       m.guard_room);
+    return fmt::format("its guard is full: {} of {} entries, and newer reports take the place of older ones",
+                       m.guard_entries, m.guard_room);
   return "there is no room for them";
 }
 

@@ -39,6 +39,8 @@ struct HeldFilter {
   virtual bool insert(Digest d) noexcept = 0;
   virtual bool erase(Digest d) noexcept = 0;
   virtual bool adapt(Digest d, float cost) noexcept = 0;
+  virtual bool pin(Digest d) = 0;
+  virtual bool unpin(Digest d) noexcept = 0;
   virtual bool full() const noexcept = 0;
   virtual Warmth warmth() const noexcept = 0;
   virtual Result<Ok> warm(std::span<const Digest> keys) = 0;
@@ -63,8 +65,9 @@ struct FilterType {
   std::string_view name;  // permanent, as the id is
   std::uint32_t id;
   Claims claims;
-  bool dynamic, erasable, adaptive, warming, tunable, probed;
-  std::vector<Param> (*defaults)();                                          // every parameter, with its default
+  bool dynamic, erasable, adaptive, warming, tunable, probed, pinning;
+  std::uint32_t format;              // version of its fields in files that are written; every version from 1 on is read
+  std::vector<Param> (*defaults)();  // every parameter, with its default
   Result<Ok> (*check_params)(std::string_view who, std::span<const Param>);  // would build() understand them?
   double (*bits_per_key)(double fpr);                                        // null unless tunable
   std::vector<Param> (*params_for)(double fpr);                              // null unless tunable
@@ -145,7 +148,7 @@ class NAYSAY_EXPORT AnyFilter : public KeyFront<AnyFilter> {
 
   // ---- changes ----
 
-  // may_contain, insert, erase and adapt come from KeyFront. Requires type().warming:
+  // may_contain, insert, erase, adapt, pin and unpin come from KeyFront. Requires type().warming:
   bool full() const noexcept { return model_->full(); }
   Warmth warmth() const noexcept { return model_->warmth(); }
   // The keys that are in the filter now, each as often as it was given, in any order. Others are refused as far as the
@@ -205,6 +208,8 @@ class NAYSAY_EXPORT AnyFilter : public KeyFront<AnyFilter> {
   Outcome insert_digest(Digest d) noexcept;
   Outcome erase_digest(Digest d) noexcept;
   Outcome adapt_digest(Digest d, float cost) noexcept;
+  Outcome pin_digest(Digest d) noexcept;
+  Outcome unpin_digest(Digest d) noexcept;
   Result<Ok> own();
   Outcome owned() noexcept;  // own(), and what a change comes to if that fails
 

@@ -26,9 +26,10 @@ namespace naysay {
 class Outcome {
  public:
   enum Value : std::uint8_t {
-    done,     // insert: the key is in. erase: it is out. adapt: the negative is refused from now on
-    no_room,  // insert: the filter is full, or cannot grow. adapt: the negative is not refused (yet). Nothing else changed
-    absent,       // erase: the filter denies the key. Nothing has changed
+    done,     // insert: the key is in. erase: it is out. adapt, pin: the negative is refused from now on
+    no_room,  // insert: the filter is full, or cannot grow. adapt: the negative is not refused (yet). pin: it cannot be
+              // held. Nothing else changed
+    absent,   // erase: the filter denies the key. unpin: it was not pinned. Nothing has changed
     unsupported,  // filters of this type cannot do it. Nothing has changed
     no_memory,    // a mapped filter copies itself at its first change, and could not. Nothing has changed
     wrong_kind,   // text was given to a filter of integers, or an integer to one of text. Nothing has changed
@@ -45,7 +46,7 @@ class Outcome {
 };
 
 // Self has hasher(), key_kind(), reads_bytes(), and by digest: query(d), query(d, bytes), query(digests, out),
-// insert_digest(d), erase_digest(d), adapt_digest(d, cost).
+// insert_digest(d), erase_digest(d), adapt_digest(d, cost), pin_digest(d), unpin_digest(d).
 template <class Self>
 class KeyFront {
  public:
@@ -110,6 +111,15 @@ class KeyFront {
   template <Key T>
   Outcome adapt(const T& negative, float cost = 1) noexcept {
     return takes<T>() ? self().adapt_digest(digest_of(self().hasher(), negative), cost) : Outcome::wrong_kind;
+  }
+  // Pin a negative: refused, whatever is inserted, until it is inserted itself or unpinned.
+  template <Key T>
+  Outcome pin(const T& negative) noexcept {
+    return takes<T>() ? self().pin_digest(digest_of(self().hasher(), negative)) : Outcome::wrong_kind;
+  }
+  template <Key T>
+  Outcome unpin(const T& negative) noexcept {
+    return takes<T>() ? self().unpin_digest(digest_of(self().hasher(), negative)) : Outcome::wrong_kind;
   }
 
  private:

@@ -27,8 +27,8 @@
 #include "naysay/core/detail/memory.hpp"
 #include "naysay/core/export.hpp"
 #include "naysay/core/filter.hpp"
-#include "naysay/file_image.hpp"
 #include "naysay/core/key_set.hpp"
+#include "naysay/file_image.hpp"
 #include "naysay/key_front.hpp"
 
 namespace naysay {
@@ -75,6 +75,7 @@ struct Opened {
   std::span<const std::byte> bytes;
   const FilterType* type = nullptr;
   FilterFacts facts;
+  std::uint32_t version = 1;  // of the format of this filter's fields
 };
 enum class Bytes { map, copy };  // queried in place, or copied out of the file
 
@@ -153,7 +154,7 @@ class Keyed : public KeyFront<Keyed<F>> {
         return file_detail::in_file(path, file_detail::other_type(*file.type, file_detail::type_of<F>()));
       const bool map = how == file_detail::Bytes::map;
       FieldReader reader(file.bytes, file_detail::kHeaderBytes, kFileAlignment,
-                         map ? FieldReader::Arrays::borrow : FieldReader::Arrays::copy);
+                         map ? FieldReader::Arrays::borrow : FieldReader::Arrays::copy, file.version);
       Params params;
       F filter;
       if (auto ok = file_detail::read<F>(reader, true, params, filter); !ok)
@@ -208,6 +209,20 @@ class Keyed : public KeyFront<Keyed<F>> {
   Outcome adapt_digest(Digest d, float cost) noexcept requires AdaptiveFilter<F> {
     if (const Outcome ready = own(); !ready) return ready;
     return filter_.adapt(d, cost) ? Outcome::done : Outcome::no_room;
+  }
+
+  Outcome pin_digest(Digest d) noexcept requires PinningFilter<F> {
+    if (const Outcome owned = own(); !owned) return owned;
+    bool pinned = false;
+    const auto tried = no_memory_is_an_error("", [&]() -> Result<Ok> {
+      pinned = filter_.pin(d);
+      return Ok{};
+    });
+    return !tried ? Outcome::no_memory : pinned ? Outcome::done : Outcome::no_room;
+  }
+  Outcome unpin_digest(Digest d) noexcept requires PinningFilter<F> {
+    if (const Outcome owned = own(); !owned) return owned;
+    return filter_.unpin(d) ? Outcome::done : Outcome::absent;
   }
 
   // Copies what the filter borrows, so that it can be changed, and checks it again: a mapped file may have been

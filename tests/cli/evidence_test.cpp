@@ -46,7 +46,8 @@ TEST_F(Evidence, ListsEveryFigureOfThePapersAndOurOwn) {
        {std::tuple{"habf-fig", 8, 15}, {"sscf-fig", 10, 14}, {"stacked-fig", 3, 7}, {"vhf-fig", 9, 11}})
     for (int i = first; i <= last; ++i)
       EXPECT_NE(text.find(prefix + std::to_string(i)), std::string::npos) << prefix << i;
-  for (const char* name : {"space-limit", "speed", "scale", "threads"}) EXPECT_NE(text.find(name), std::string::npos);
+  for (const char* name : {"space-limit", "speed", "churn-trace", "scale", "threads"})
+    EXPECT_NE(text.find(name), std::string::npos);
 }
 
 TEST_F(Evidence, WritesOneLineAMeasurementWithAllThatIsNeededToRepeatIt) {
@@ -105,8 +106,8 @@ TEST_F(Evidence, RefusesWhatMakesNoSense) {
 }
 
 TEST_F(Evidence, MeasuresInEveryWay) {
-  // Between them they have every kind: rates, times, disk, shift, churn, life.
-  must("naysay bench stacked-fig3 stacked-fig5 stacked-fig7 sscf-fig14 --size tiny --out r.jsonl");
+  // Between them they have every kind: rates, times, disk, shift, churn, life, trace.
+  must("naysay bench stacked-fig3 stacked-fig5 stacked-fig7 sscf-fig14 churn-trace --size tiny --out r.jsonl");
   std::set<std::string> kinds;
   for (const Json& line : results("r.jsonl"))
     for (const cli::Panel& p : cli::find_experiment(line["experiment"].get<std::string>())->panels)

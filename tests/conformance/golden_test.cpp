@@ -27,7 +27,8 @@ std::vector<std::byte> file_bytes(const std::string& path) {
 class GoldenFile : public ::testing::TestWithParam<FilterType> {};
 
 TEST_P(GoldenFile, StillHoldsItsKeysAndIsStillWhatABuildGives) {
-  const std::string path = NAYSAY_SOURCE_DIR "/tests/golden/" + std::string(GetParam().name) + ".v1.nsy";
+  const std::string path = NAYSAY_SOURCE_DIR "/tests/golden/" + std::string(GetParam().name) + ".v" +
+                           std::to_string(GetParam().format) + ".nsy";
   const auto keys = sample::numbers(0, 200), negatives = sample::numbers(1000, 200);
   const auto built = AnyFilter::build(GetParam().name, {.keys = keys, .negatives = negatives}, {}, {.seed = 1});
   ASSERT_TRUE(built) << built.error().message;
@@ -37,6 +38,26 @@ TEST_P(GoldenFile, StillHoldsItsKeysAndIsStillWhatABuildGives) {
   ASSERT_TRUE(golden) << golden.error().message;
   for (const Digest& d : keys) ASSERT_TRUE(golden->may_contain(d)) << "a file of an earlier build lost a key";
   EXPECT_EQ(built->to_bytes(), file_bytes(path)) << "the same input gives other bytes than it used to";
+}
+
+class OldGoldenFile : public ::testing::TestWithParam<FilterType> {};
+
+TEST_P(OldGoldenFile, IsStillReadAndAnswersAsItDid) {
+  const auto keys = sample::numbers(0, 200), negatives = sample::numbers(1000, 200);
+  for (std::uint32_t version = 1; version < GetParam().format; ++version) {
+    const std::string path =
+        NAYSAY_SOURCE_DIR "/tests/golden/" + std::string(GetParam().name) + ".v" + std::to_string(version) + ".nsy";
+    for (const auto how : {file_detail::Bytes::map, file_detail::Bytes::copy}) {
+      auto golden = AnyFilter::open(path, how);
+      ASSERT_TRUE(golden) << golden.error().message;
+      for (const Digest& d : keys) ASSERT_TRUE(golden->may_contain(d)) << "a file of an earlier version lost a key";
+      for (const Digest& d : negatives) ASSERT_FALSE(golden->may_contain(d)) << "a known negative is accepted";
+      // Saved again it has the new version, and all that it had.
+      const auto again = AnyFilter::load(golden->to_bytes());
+      ASSERT_TRUE(again) << again.error().message;
+      for (const Digest& d : sample::numbers(0, 20'000)) ASSERT_EQ(golden->may_contain(d), again->may_contain(d));
+    }
+  }
 }
 
 class GoldenByteFile : public ::testing::TestWithParam<FilterType> {};
@@ -62,6 +83,7 @@ TEST_P(GoldenByteFile, StillHoldsItsStringsAndIsStillWhatABuildGives) {
 }
 
 NAYSAY_FOR_FILTERS(GoldenFile, true);
+NAYSAY_FOR_FILTERS(OldGoldenFile, filter.format > 1);
 NAYSAY_FOR_FILTERS(GoldenByteFile, filter.claims.reads_bytes);
 
 }  // namespace

@@ -17,8 +17,11 @@ using sample::numbers;
 TEST(GuardedGrowing, KeepsEveryPromiseOverGrowthErasAndChurn) {
   constexpr std::uint64_t kPinned = std::uint64_t{1} << 32, kReported = std::uint64_t{1} << 33;
   const auto pinned = numbers(kPinned, 2000);
+  const double guard_bits = static_cast<double>(guarded::detail::Guard::bits_for(1500));
+  const double bits = 11 + guard_bits / 400;
   GuardedGrowing f = must_build<GuardedGrowing>(
-      {.negatives = pinned}, {.bits_per_key = 778, .guard = 1500, .pinned = true, .growth = 8}, {.capacity = 400});
+      {.negatives = pinned}, {.bits_per_key = bits, .guard = 1500, .pinned = Pinning::all, .growth = 8},
+      {.capacity = 400});
   sample::Words random(9);
   std::vector<std::uint64_t> in;
   std::unordered_set<std::uint64_t> made_keys;  // pinned or reported once, keys now

@@ -13,7 +13,9 @@ namespace {
 // Strangers: enough to see one false positive in a million where there are as many keys.
 constexpr std::uint64_t kLeastStrangers = 200'000, kMostStrangers = 2'000'000;
 
-bool makes_curves(Kind kind) { return kind == Kind::churn || kind == Kind::shift || kind == Kind::life; }
+bool makes_curves(Kind kind) {
+  return kind == Kind::churn || kind == Kind::shift || kind == Kind::life || kind == Kind::trace;
+}
 
 }  // namespace
 
@@ -113,6 +115,8 @@ nlohmann::ordered_json measure(const Job& job, const JobPlan& plan, Sources& sou
       return measure_life(m);
     case Kind::strangers:
       return measure_strangers(m);
+    case Kind::trace:
+      return measure_trace(m);
   }
   return {};
 }

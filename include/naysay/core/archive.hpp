@@ -180,12 +180,14 @@ class FieldReader {
   enum class Arrays { copy, borrow };
 
   // Reads `bytes` from offset `at` on. With Arrays::borrow an array whose elements are aligned in memory is a view,
-  // unless it is a Directory.
-  FieldReader(std::span<const std::byte> bytes, std::size_t at, std::size_t alignment, Arrays arrays)
-      : bytes_(bytes), at_(at), end_(bytes.size()), alignment_(alignment), arrays_(arrays) {}
+  // unless it is a Directory. `version` is the format version of the file, for fields() that differ between versions.
+  FieldReader(std::span<const std::byte> bytes, std::size_t at, std::size_t alignment, Arrays arrays,
+              std::uint32_t version = UINT32_MAX)
+      : bytes_(bytes), at_(at), end_(bytes.size()), alignment_(alignment), arrays_(arrays), version_(version) {}
   // Reads what comes from a stream that is at offset `at` of a file of `end` bytes.
-  FieldReader(ByteStream& stream, std::uint64_t at, std::uint64_t end, std::size_t alignment)
-      : stream_(&stream), at_(at), end_(end), alignment_(alignment), arrays_(Arrays::copy) {}
+  FieldReader(ByteStream& stream, std::uint64_t at, std::uint64_t end, std::size_t alignment,
+              std::uint32_t version = UINT32_MAX)
+      : stream_(&stream), at_(at), end_(end), alignment_(alignment), arrays_(Arrays::copy), version_(version) {}
 
   template <class T>
   void operator()(std::string_view name, T& value) {
@@ -225,6 +227,10 @@ class FieldReader {
   const std::string& error() const noexcept { return error_; }
   std::size_t position() const noexcept { return at_; }
   std::size_t left() const noexcept { return end_ - at_; }
+  std::uint32_t version() const noexcept { return version_; }
+
+  // For a type that finds what it read to be wrong.
+  void fail(std::string message) { error_ = std::move(message); }
 
  private:
   template <class E>
@@ -268,7 +274,6 @@ class FieldReader {
     at_ += n;
     return true;
   }
-  void fail(std::string message) { error_ = std::move(message); }
   void fail_short(std::string_view name, std::uint64_t needed) {
     fail("field '" + std::string(name) + "' needs " + std::to_string(needed) + " bytes; " + std::to_string(left()) +
          " are left");
@@ -281,6 +286,7 @@ class FieldReader {
   std::size_t at_, end_;
   std::size_t alignment_;
   Arrays arrays_;
+  std::uint32_t version_;
   std::string error_;
 };
 

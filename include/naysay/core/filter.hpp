@@ -121,6 +121,15 @@ concept IndexedFilter = DynamicFilter<F> && requires(F& f, const F& c) {
   { f.drop_index() } noexcept -> std::same_as<void>;
 };
 
+// Negatives can be pinned while it lives: a pinned negative is refused, whatever is inserted, until it is inserted as a
+// key or unpinned. Both return false if that cannot be, and then nothing has changed. pin may allocate. pin requires that d
+// is not a key.
+template <class F>
+concept PinningFilter = DynamicFilter<F> && requires(F& f, Digest d) {
+  { f.pin(d) } -> std::same_as<bool>;
+  { f.unpin(d) } noexcept -> std::same_as<bool>;
+};
+
 // Knows its price before it is built: the bits per key for a false-positive rate in (0, 1), and the parameters that
 // give this rate.
 template <class F>

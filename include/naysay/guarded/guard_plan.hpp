@@ -12,6 +12,9 @@
 // With fewer entries the costliest of the false positives are held: of the known negatives, sorted by cost, about the
 // first entries / r are covered.
 //
+// The plan is for all keys that the filter will have room for, not for those of the build: r is the base's rate when it
+// is full. So a negative that the plan covers stays covered while the filter fills up.
+//
 // Promises   Without known negatives the guard uses at most 1/16 of the bits.
 // Cost       One sort of the costs, and a few hundred evaluations of the base's price.
 // Source     our own.
@@ -20,10 +23,27 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "naysay/core/price.hpp"
+
+namespace naysay {
+
+// Which of the negatives given to a build are pinned: refused whatever is inserted later.
+enum class Pinning : std::uint8_t {
+  none,
+  all,        // the build fails if the budget cannot hold them all when the filter is full
+  costliest,  // if the build is given a capacity: as many as the budget holds then, the costliest first
+};
+inline std::span<const std::string_view> enum_names(Pinning) {
+  static constexpr std::string_view kNames[] = {"false", "true", "auto"};
+  return kNames;
+}
+
+}  // namespace naysay
 
 namespace naysay::guarded {
 
@@ -39,8 +59,9 @@ struct GuardProblem {
 struct GuardPlan {
   std::uint64_t entries = 0;
   double base_bits_per_key = 0;
-  double fpr = 1;   // of the base, as its price says
-  double wfpr = 1;  // expected: strangers and known negatives that the guard has no room for
+  double fpr = 1;      // of the base when it is full, as its price says
+  double wfpr = 1;     // expected: strangers and known negatives that the guard has no room for
+  double covered = 0;  // known negatives, of any number, whose false positives the guard surely holds
 };
 
 // Room for reports: the guard reserves entries for the false positives among kUnnamedPerKey unknown negatives per key,
@@ -90,14 +111,19 @@ class CostsBeyond {
 // price(fpr): bits per key of the base. space(entries): bits of a guard. A guard of one group is not charged, because
 // the smallest filters could not pay for it.
 template <class Price, class Space>
+GuardPlan plan_with(const GuardProblem& q, std::uint64_t entries, Price&& price, Space&& space) {
+  const double taken = entries == 0 ? 0 : static_cast<double>(space(entries) - space(1));
+  GuardPlan plan{entries, (q.bits - taken) / q.keys, 1, 1, 0};
+  plan.fpr = plan.wfpr = rate_for_price(price, plan.base_bits_per_key);
+  plan.covered = sure_entries(static_cast<double>(entries)) / plan.fpr;
+  return plan;
+}
+
+template <class Price, class Space>
 GuardPlan plan_guard(const GuardProblem& q, Price&& price, Space&& space) {
   constexpr double kStep = 1.1, kLargest = 0.75;  // of the space
   const auto taken = [&](std::uint64_t entries) { return static_cast<double>(space(entries) - space(1)); };
-  const auto with = [&](std::uint64_t entries) {
-    GuardPlan plan{entries, (q.bits - taken(entries)) / q.keys, 1, 1};
-    plan.fpr = plan.wfpr = rate_for_price(price, plan.base_bits_per_key);
-    return plan;
-  };
+  const auto with = [&](std::uint64_t entries) { return plan_with(q, entries, price, space); };
   const auto at_share = [&](double share) {
     const double each = static_cast<double>(space(1 << 20)) / (1 << 20);
     auto entries = static_cast<std::uint64_t>(q.bits * share / each) + 1;
@@ -114,11 +140,33 @@ GuardPlan plan_guard(const GuardProblem& q, Price&& price, Space&& space) {
   for (std::uint64_t entries = for_reports(kToldGuardShare); best.entries == 0 || taken(entries) <= q.bits * kLargest;
        entries = static_cast<std::uint64_t>(std::ceil(static_cast<double>(entries) * kStep))) {
     GuardPlan plan = with(entries);
-    const double missed = beyond(sure_entries(static_cast<double>(entries)) / plan.fpr);
+    const double missed = beyond(plan.covered);
     plan.wfpr = plan.fpr * (q.stranger_share + (1 - q.stranger_share) * missed) + (q.all && missed > 0 ? 1 : 0);
     if (best.entries == 0 || plan.wfpr < best.wfpr) best = plan;
   }
   return best;
+}
+
+// The fewest bits, of base and guard together, for a plan that covers all of the negatives; infinity if there are none.
+template <class Price, class Space>
+double bits_for_all(GuardProblem q, Price&& price, Space&& space) {
+  constexpr double kMostPerKey = 4096;
+  q.descending = {};  // what they cost no longer matters
+  q.all = true;
+  const auto enough = [&](double bits) {
+    q.bits = bits;
+    return plan_guard(q, price, space).covered >= q.negatives;
+  };
+  double least = 0, most = std::max(q.bits, q.keys);
+  for (; !enough(most); most *= 2) {
+    if (most > kMostPerKey * q.keys) return std::numeric_limits<double>::infinity();
+    least = most;
+  }
+  for (int i = 0; i < 16; ++i) {
+    const double middle = (least + most) / 2;
+    (enough(middle) ? most : least) = middle;
+  }
+  return most;
 }
 
 }  // namespace naysay::guarded

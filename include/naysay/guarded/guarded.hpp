@@ -12,17 +12,22 @@
 //
 // The base accepts only a fraction fpr of the m known negatives, so the guard needs about m * fpr entries, not m. A
 // negative gets its entry when the filter is built, when it is reported (adapt), or, if it is pinned, in the insert
-// that would make the base accept it. bits_per_key pays for base and guard together; guard_plan.hpp splits it.
+// that would make the base accept it. bits_per_key pays for base and guard together; guard_plan.hpp splits it, for the
+// number of keys that the filter has room for, not for those that it is built from.
 //
 //   guard    the number of entries; -1: planned; 0: none: then this is the base, and adapt keeps nothing
-//   pinned   whether the negatives given to build() are pinned. An index of them by their address in the base says
-//            which of them an insert would make the base accept; only insert reads it. Needs a base with addresses
-//            (AddressedFilter), such as cuckoo; in a counting Bloom filter or a seesaw a digest shares counters with
-//            many others, so it has no address.
+//   pinned   which of the negatives given to build() are pinned (Pinning). true: all of them; if the budget cannot hold
+//            them when the filter is full, build() fails and says the bits that would do. auto: if the build is given a
+//            capacity, as many as the budget holds, the costliest first. An index of them by their address in the base
+//            says which of them an insert would make the base accept; only insert, pin and unpin read it. Needs a base
+//            with addresses (AddressedFilter), such as cuckoo; in a counting Bloom filter or a seesaw a digest shares
+//            counters with many others, so it has no address. With `guard` given, nothing is planned: then an insert
+//            that would need an entry too many returns false.
 //
-// Full guard. Entries that the base denies at the moment are dropped (each addition looks at kSweep groups of 15). If
-// there are none, the entry with the smallest accumulated cost is evicted. A new negative that costs less than every
-// entry is not stored, and adapt returns false. Pinned entries are never evicted.
+// Full guard. Entries that the base denies at the moment are dropped (each addition looks at kSweep lines of 5), if the
+// base has addresses. If there are none, the entry with the lowest priority is evicted: what it cost in all, less what
+// was evicted since it came (detail/guard.hpp). So entries that nobody reports any more make way for those of today,
+// however costly they were. Pinned entries are never evicted.
 //
 // Index. It is not needed for queries and not counted in size_bits(); index_bits() is its size. After drop_index() the
 // filter answers, erases and adapts, but insert returns false if negatives are pinned.
@@ -33,19 +38,21 @@
 //            inserted and erased, until it is inserted as a key; then it is a key and no longer pinned. An insert that
 //            finds no room in the base, or no room in the guard for the pinned negatives that it would make the base
 //            accept, returns false and changes nothing. Erasing a key that may_contain denies returns false and
-//            changes nothing.
-// Does not   distinguish two keys with equal 128-bit digests: if one is guarded while the other is in, the inserted
-//            key is denied. (With guard = 0 this cannot happen.) The digest of 128 zeros cannot be pinned. It does not
+//            changes nothing. adapt() returns false only if the guard has no entries that it may evict.
+// Does not   distinguish two keys whose digests agree in the 93 to 133 bits that the guard keeps: if one is guarded
+//            while the other is in, the inserted key is denied. detail/guard.hpp says how unlikely that is: 5e-11 for
+//            1e9 keys and 1e9 negatives. (With guard = 0 it cannot happen.) The digest of 128 zeros cannot be pinned. It does not
 //            detect erasure of a key that was never inserted (a false positive of the base); that may remove another
 //            key, as in the base alone.
 // Cost       Query: nothing more when the base says "no"; one word of the guard's hints when it says "maybe". Insert
-//            and erase: the same; with pinned negatives insert reads one more random word, of the index. Space: 206
+//            and erase: the same; with pinned negatives insert reads one more random word, of the index. Space: 129
 //            bits per guard entry, 168 bits per pinned negative in the index.
 // Source     our own; compared with SSCF (WWW 2022) in docs/guarded.md.
 #pragma once
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -71,7 +78,7 @@ class Guarded {
   struct Params {
     double bits_per_key = typename Base::Params{}.bits_per_key + 1;
     std::int64_t guard = -1;
-    bool pinned = false;
+    Pinning pinned = AddressedFilter<Base> ? Pinning::costliest : Pinning::none;
     double growth = 16;  // of a base that grows; the guard is planned for the rate at the end
 
     template <class Self, class V>
@@ -91,20 +98,21 @@ class Guarded {
       .uses_negatives = true,
       .exact_on_negatives = AddressedFilter<Base>,
       .fpr_model_error = Base::kClaims.fpr_model_error,
-      // one group of the guard, and the fields that are not the base's
-      .fixed_bits = Base::kClaims.fixed_bits + Guard::bits_for(1) + 6 * 64,
+      // one line of the guard, and the fields that are not the base's
+      .fixed_bits = Base::kClaims.fixed_bits + Guard::bits_for(1) + 11 * 64,
       .most_arrays = Base::kClaims.most_arrays + 16,
   };
+  static constexpr std::uint32_t kFormat = 2;  // of files; 1 had a GuardV1
 
   // For a filter that is given no negatives.
   static double bits_per_key(double fpr) { return Base::bits_per_key(fpr) / (1 - guarded::kUntoldGuardShare); }
   static Params params_for(double fpr) { return {.bits_per_key = bits_per_key(fpr)}; }
 
   static Result<Guarded> build(const Workload& w, const Params& p, const BuildOptions& o = {}) {
-    const guarded::GuardPlan plan = choose(w, p, o);
-    if (p.pinned && !AddressedFilter<Base>)
+    if (p.pinned == Pinning::all && !AddressedFilter<Base>)
       return Error{Errc::invalid_argument,
                    "guarded: pinned is true, but this base has no addresses; use the filter guarded"};
+    NAYSAY_TRY(const guarded::GuardPlan plan, choose(w, p, o));
     if (!(plan.base_bits_per_key > 0))
       return Error{Errc::out_of_budget, "guarded: a guard of " + to_text(plan.entries) + " entries leaves nothing of " +
                                             rounded_text(p.bits_per_key) + " bits per key; use fewer"};
@@ -114,16 +122,16 @@ class Guarded {
     Guarded f;
     NAYSAY_TRY(f.base_, Base::build(w, base, o));
     f.guard_ = Guard(plan.entries);
-    const Guard accepted = f.accepted(w, o);
+    const std::vector<Known> accepted = f.accepted(w, o);
     NAYSAY_CHECK(o.go_on("guarded"));
-    if (p.pinned) NAYSAY_CHECK(f.pin(w, accepted));
-    f.guard_costliest(accepted, p.pinned);
+    NAYSAY_CHECK(f.pin_given(w, p.pinned, o.capacity > 0 ? plan.covered : 0));
+    NAYSAY_CHECK(f.guard_costliest(accepted, p.pinned));
     o.say("bits per key of the base",
           static_cast<double>(f.base_.size_bits()) / static_cast<double>(std::max<std::uint64_t>(o.room(w), 1)));
-    o.say("known negatives that the base accepts", static_cast<double>(accepted.used()));
+    o.say("known negatives that the base accepts", static_cast<double>(accepted.size()));
     o.say("guarded", static_cast<double>(f.guard_.used()));
     o.say("room in the guard", static_cast<double>(f.guard_.room()));
-    if (p.pinned) {
+    if (p.pinned == Pinning::all || f.pins_ != 0) {
       o.say("pinned", static_cast<double>(f.pins_));
       o.say("bits of the pinned index", static_cast<double>(f.index_bits()));
     }
@@ -139,10 +147,32 @@ class Guarded {
 
   bool erase(Digest d) noexcept { return !guard_.holds(d) && base_.erase(d); }
 
-  // True: d is refused from now on. False: the guard is full of entries that cost more. Requires that d is not a key.
+  // True: d is refused from now on. False: the guard is full of pinned entries. Requires that d is not a key.
   bool adapt(Digest d, float cost) noexcept {
     if (!base_.may_contain(d)) return true;
     return guard(d, sane(cost));
+  }
+
+  // Pins a negative: it is refused from now on, whatever is inserted, until it is inserted itself. False: the guard is
+  // full of pinned entries that are needed, the index was dropped, or d is the digest of 128 zeros; nothing has changed.
+  // May allocate: the index grows. Requires that d is not a key.
+  bool pin(Digest d) requires AddressedFilter<Base> {
+    if (d == PinnedIndex::kUnused || (pins_ != 0 && index_.empty())) return false;
+    if (index_.contains(d, address())) return true;
+    const bool accepted = base_.may_contain(d);
+    if (accepted && !guard_.holds(d) && !has_room_for(1, base_.address(d))) return false;
+    index_.add(d, pins_, address());
+    ++pins_;
+    if (accepted) guard(d, Guard::kPinned);
+    return true;
+  }
+  // The opposite: d is an ordinary negative again. If it has an entry, that stays until it is evicted from a full guard.
+  // False: d is not pinned, or the index was dropped.
+  bool unpin(Digest d) noexcept requires AddressedFilter<Base> {
+    if (!index_.remove(d, address())) return false;
+    --pins_;
+    if (const std::uint64_t slot = guard_.find(d); slot != Guard::kNone) guard_.unpin(slot);
+    return true;
   }
 
   bool may_contain(Digest d) const noexcept { return base_.may_contain(d) && !guard_.holds(d); }
@@ -195,11 +225,13 @@ class Guarded {
   bool refuses(Digest d) const noexcept { return guard_.holds(d); }  // because it is in the guard
   std::uint64_t guarded() const noexcept { return guard_.used(); }
   std::uint64_t guard_room() const noexcept { return guard_.room(); }
+  std::uint64_t guard_evictions() const noexcept { return guard_.evictions(); }
   std::uint64_t pinned() const noexcept { return pins_; }
-  // What was reported of a negative that the guard refuses; 0 if it has no entry, and 1 if it is pinned.
+  // About what was reported of a negative that the guard refuses, less what it has aged: within 9 %, right on average. 0
+  // if it has no entry, and 1 if it is pinned.
   double guarded_cost(Digest d) const noexcept {
     const std::uint64_t slot = guard_.find(d);
-    return slot == Guard::kNone ? 0 : guard_.cost(slot) == Guard::kPinned ? 1 : guard_.cost(slot);
+    return slot == Guard::kNone ? 0 : guard_.cost_of(slot);
   }
 
   template <class Self, class V>
@@ -221,7 +253,7 @@ class Guarded {
   template <class OtherBase>
   friend class Guarded;
 
-  static constexpr std::uint64_t kSweep = 2;  // groups checked per addition: 30 queries of the base
+  static constexpr std::uint64_t kSweep = 6;  // lines checked per addition: 30 queries of the base
   static constexpr std::uint64_t kMaxGuard = std::uint64_t{1} << 40;
 
   template <class BaseProbe>
@@ -232,81 +264,133 @@ class Guarded {
 
   static float sane(float cost) noexcept { return cost > 0 ? std::min(cost, Guard::kMaxCost) : 0; }
 
-  static guarded::GuardPlan choose(const Workload& w, const Params& p, const BuildOptions& o) {
+  static Result<guarded::GuardPlan> choose(const Workload& w, const Params& p, const BuildOptions& o) {
     guarded::GuardProblem q;
     q.keys = static_cast<double>(std::max<std::uint64_t>(o.room(w), 1));
     q.bits = p.bits_per_key * q.keys;
-    if (p.guard >= 0) {
-      const std::uint64_t entries = std::min(static_cast<std::uint64_t>(p.guard), kMaxGuard);
-      const std::uint64_t taken = entries == 0 ? 0 : Guard::bits_for(entries) - Guard::bits_for(1);
-      return {entries, (q.bits - static_cast<double>(taken)) / q.keys, 0, 0};
-    }
     q.negatives = static_cast<double>(w.negatives.size());
-    std::vector<float> descending(w.costs.begin(), w.costs.end());
-    std::sort(descending.begin(), descending.end(), std::greater<>());
-    q.descending = descending;
     q.stranger_share = w.stranger_share;
-    q.all = p.pinned;
+    q.all = p.pinned == Pinning::all;
     const auto price = [&](double fpr) {
       if constexpr (kGrows) return Base::bits_per_key(fpr, std::max(1.0, p.growth));
       return Base::bits_per_key(fpr);
     };
-    return guarded::plan_guard(q, price, Guard::bits_for);
+    if (p.guard >= 0)
+      return guarded::plan_with(q, std::min(static_cast<std::uint64_t>(p.guard), kMaxGuard), price, Guard::bits_for);
+    std::vector<float> descending(w.costs.begin(), w.costs.end());
+    std::sort(descending.begin(), descending.end(), std::greater<>());
+    q.descending = descending;
+    const guarded::GuardPlan plan = guarded::plan_guard(q, price, Guard::bits_for);
+    if (q.all && plan.covered < q.negatives)
+      return Error{Errc::out_of_budget, "guarded: " + to_text(w.negatives.size()) + " pinned negatives and " +
+                                            to_text(o.room(w)) + " keys need " +
+                                            rounded_up_text(guarded::bits_for_all(q, price, Guard::bits_for) / q.keys) +
+                                            " bits_per_key, but it is " + rounded_text(p.bits_per_key) +
+                                            "; use that, or pinned=auto, which pins the costliest"};
+    return plan;
   }
 
+  // A known negative and its cost; of one that was given several times, the sum.
+  struct Known {
+    Digest digest;
+    float cost;
+  };
   // The known negatives that the base accepts, without those that are keys.
-  Guard accepted(const Workload& w, const BuildOptions& o) const {
-    std::vector<std::uint64_t> numbers;
+  std::vector<Known> accepted(const Workload& w, const BuildOptions& o) const {
+    std::vector<Known> out;
     std::uint8_t answers[kBatch];
     for (std::size_t at = 0; at < w.negatives.size(); at += kBatch) {
       const auto part = w.negatives.subspan(at, std::min(kBatch, w.negatives.size() - at));
       if (at % kTellEvery == 0 && !o.tell("guarded: querying the known negatives", at, w.negatives.size())) break;
       naysay::may_contain(base_, part, answers);
       for (std::size_t i = 0; i < part.size(); ++i)
-        if (answers[i] != 0) numbers.push_back(at + i);
+        if (answers[i] != 0) out.push_back({part[i], sane(w.cost(at + i))});
     }
-    Guard out(numbers.size());
-    for (std::uint64_t i : numbers) {
-      const Digest d = w.negatives[i];
-      if (const std::uint64_t slot = out.find(d); slot != Guard::kNone)
-        out.raise(slot, sane(w.cost(i)));
+    const auto before = [](const Known& a, const Known& b) { return a.digest < b.digest; };
+    std::stable_sort(out.begin(), out.end(), before);
+    std::size_t kept = 0;
+    for (const Known& k : out)
+      if (kept != 0 && out[kept - 1].digest == k.digest)
+        out[kept - 1].cost = std::min(out[kept - 1].cost + k.cost, Guard::kMaxCost);
       else
-        out.put(d, sane(w.cost(i)));
-    }
-    for (std::size_t i = 0; i < w.keys.size() && out.used() != 0; ++i) out.remove(w.keys[i]);
+        out[kept++] = k;
+    out.resize(kept);
+    // Without those that are keys. For most keys one bit shows that they are not here.
+    Array<std::uint64_t> marks(divide_up(out.size(), 4) + 1);
+    const auto mark = [&](Digest d) { return fast_range(d.lo, marks.size() * 64); };
+    for (const Known& k : out) set_bit(marks.mutable_data(), mark(k.digest));
+    constexpr float kIsKey = -1;
+    for (const Digest& key : w.keys)
+      if (test_bit(marks.data(), mark(key)))
+        if (const auto at = std::lower_bound(out.begin(), out.end(), Known{key, 0}, before);
+            at != out.end() && at->digest == key)
+          at->cost = kIsKey;
+    out.erase(std::remove_if(out.begin(), out.end(), [](const Known& k) { return k.cost == kIsKey; }), out.end());
     return out;
   }
   static constexpr std::size_t kBatch = 4096;
 
-  void guard_costliest(const Guard& accepted, bool pinned) {
+  // Pinned ones first, then the costliest, until the guard is full.
+  Result<Ok> guard_costliest(const std::vector<Known>& accepted, Pinning pinned) {
     struct Entry {
-      float cost;
-      Digest digest;
+      bool pinned;
+      Known known;
     };
     std::vector<Entry> entries;
-    accepted.for_each([&](Digest d, float cost) { entries.push_back({cost, d}); });
-    std::sort(entries.begin(), entries.end(),
-              [](const Entry& a, const Entry& b) { return a.cost != b.cost ? a.cost > b.cost : a.digest < b.digest; });
-    for (const Entry& e : entries) {
-      if (guard_.full()) return;
-      guard_.put(e.digest, pinned ? Guard::kPinned : e.cost);
+    for (const Known& k : accepted) entries.push_back({is_pinned(k.digest), k});
+    std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+      if (a.pinned != b.pinned) return a.pinned;
+      return a.known.cost != b.known.cost ? a.known.cost > b.known.cost : a.known.digest < b.known.digest;
+    });
+    const bool fits = entries.size() <= guard_.room() || !entries[guard_.room()].pinned;
+    if (!fits && pinned == Pinning::costliest) {  // the plan was wrong, once in 1e9 builds: none is pinned
+      index_ = {};
+      pins_ = 0;
     }
-  }
-
-  Result<Ok> pin(const Workload& w, const Guard& accepted) {
-    if constexpr (AddressedFilter<Base>) {
-      if (accepted.used() > guard_.room())
-        return Error{Errc::out_of_budget, "guarded: the base accepts " + to_text(accepted.used()) +
+    for (const Entry& e : entries) {
+      if (guard_.full() && (fits || pinned == Pinning::costliest)) break;
+      const bool pin = e.pinned && pins_ != 0;
+      if ((guard_.full() || !guard_.put(e.known.digest, pin ? Guard::kPinned : e.known.cost)) && pin)
+        return Error{Errc::out_of_budget, "guarded: the base accepts " + to_text(std::uint64_t{accepted.size()}) +
                                               " pinned negatives and the guard has room for " + to_text(guard_.room()) +
                                               "; use more bits_per_key"};
+    }
+    return Ok{};
+  }
+  bool is_pinned(Digest d) const noexcept {
+    if constexpr (AddressedFilter<Base>) return index_.contains(d, address());
+    return false;
+  }
+
+  // `most`: how many the plan covers, for Pinning::costliest.
+  Result<Ok> pin_given(const Workload& w, Pinning which, double most) {
+    if constexpr (AddressedFilter<Base>) {
+      if (which == Pinning::none || (which == Pinning::costliest && most < 1)) return Ok{};
       std::vector<Digest> digests(w.negatives.begin(), w.negatives.end());
-      if (std::find(digests.begin(), digests.end(), PinnedIndex::kUnused) != digests.end())
-        return Error{Errc::invalid_argument, "guarded: a negative has the digest 0, which cannot be pinned"};
+      if (which == Pinning::costliest && most < static_cast<double>(digests.size())) digests = costliest(w, most);
+      if (const auto zero = std::find(digests.begin(), digests.end(), PinnedIndex::kUnused); zero != digests.end()) {
+        if (which == Pinning::all)
+          return Error{Errc::invalid_argument, "guarded: a negative has the digest 0, which cannot be pinned"};
+        digests.erase(std::remove(zero, digests.end(), PinnedIndex::kUnused), digests.end());
+      }
       index_ = PinnedIndex(std::move(digests), address());
       for (const Digest& key : w.keys) index_.remove(key, address());
       pins_ = index_.count();
+      if (pins_ == 0) index_ = {};
     }
     return Ok{};
+  }
+  static std::vector<Digest> costliest(const Workload& w, double most) {
+    std::vector<std::uint64_t> numbers(w.negatives.size());
+    std::iota(numbers.begin(), numbers.end(), std::uint64_t{0});
+    const auto costlier = [&](std::uint64_t a, std::uint64_t b) {
+      return w.cost(a) != w.cost(b) ? w.cost(a) > w.cost(b) : w.negatives[a] < w.negatives[b];
+    };
+    const auto end = numbers.begin() + static_cast<std::ptrdiff_t>(most);
+    std::nth_element(numbers.begin(), end, numbers.end(), costlier);
+    std::vector<Digest> digests;
+    for (auto i = numbers.begin(); i != end; ++i) digests.push_back(w.negatives[*i]);
+    return digests;
   }
 
   auto address() const noexcept {
@@ -329,12 +413,18 @@ class Guarded {
       });
       if (needed != 0 && !has_room_for(needed, here)) return false;
       if (!base_.insert(d)) return false;
+      bool all = true;
+      if (others != 0)
+        index_.for_each(here, address(), [&](Digest x) { all = (x == d || guard(x, Guard::kPinned)) && all; });
+      if (!all) {  // no free slot within reach: it has not been seen
+        base_.erase(d);
+        return false;
+      }
       guard_.remove(d);
       if (was_pinned) {
         index_.remove(d, address());
         --pins_;
       }
-      if (others != 0) index_.for_each(here, address(), [&](Digest x) { guard(x, Guard::kPinned); });
       return true;
     }
     return false;
@@ -343,8 +433,9 @@ class Guarded {
     const std::uint64_t room = guard_.room() - std::min(guard_.room(), guard_.pinned());
     if (room >= needed) return true;
     if constexpr (AddressedFilter<Base>)
-      return needed - room == guard_.count(needed - room, [&](Digest x, float cost) {
-        return cost == Guard::kPinned && !base_.may_contain(x) && base_.address(x) != here;
+      return needed - room == guard_.count_pinned(needed - room, [&](std::uint64_t lo) {
+        const Digest x{lo, 0};
+        return !base_.may_contain(x) && base_.address(x) != here;
       });
     return false;
   }
@@ -354,28 +445,23 @@ class Guarded {
       guard_.raise(slot, cost);
       return true;
     }
-    if (!make_room(cost, d.lo)) return false;
-    guard_.put(d, cost);
-    return true;
+    return make_room() && (guard_.put(d, cost) || (guard_.evict() && guard_.put(d, cost)));
   }
-  bool make_room(float cost, std::uint64_t luck) noexcept {
+  bool make_room() noexcept {
     if (!guard_.full()) return true;
     drop_idle(kSweep);
-    if (!guard_.full()) return true;
-    const std::uint64_t slot = guard_.cheapest(luck);
-    if (slot == Guard::kNone || cost < guard_.cost(slot)) return false;
-    if (guard_.cost(slot) != Guard::kPinned)
-      guard_.remove(slot);
-    else
-      drop_idle(guard_.groups());
+    if (!guard_.full() || guard_.evict()) return !guard_.full();
+    drop_idle(guard_.lines());
     return !guard_.full();
   }
-  // Drops entries that the base denies, group by group, until there is room or `groups` groups have been checked.
-  void drop_idle(std::uint64_t groups) noexcept {
-    for (; groups > 0 && guard_.full(); --groups)
-      guard_.sweep([this](std::uint64_t slot, Digest x) {
-        if (!base_.may_contain(x)) guard_.remove(slot);
-      });
+  // Drops entries that the base denies, line by line, until there is room or `lines` lines have been checked. The guard
+  // keeps only lo whole: an address is made of lo alone, and other bases may need hi too.
+  void drop_idle([[maybe_unused]] std::uint64_t lines) noexcept {
+    if constexpr (AddressedFilter<Base>)
+      for (; lines > 0 && guard_.full(); --lines)
+        guard_.sweep([this](std::uint64_t slot, std::uint64_t lo) {
+          if (!base_.may_contain({lo, 0})) guard_.remove(slot);
+        });
   }
 
   Base base_;
@@ -390,11 +476,8 @@ using GuardedCountingBloom = Guarded<CountingBloom>;
 using GuardedSeesaw = Guarded<Seesaw>;
 
 static_assert(ErasableFilter<GuardedCuckoo> && AdaptiveFilter<GuardedCuckoo> && TunableFilter<GuardedCuckoo> &&
-              ProbedFilter<GuardedCuckoo> && IndexedFilter<GuardedCuckoo>);
-static_assert(ErasableFilter<GuardedGrowing> && AdaptiveFilter<GuardedGrowing> && TunableFilter<GuardedGrowing> &&
-              ProbedFilter<GuardedGrowing> && IndexedFilter<GuardedGrowing>);
-static_assert(ErasableFilter<GuardedCountingBloom> && AdaptiveFilter<GuardedCountingBloom> &&
-              TunableFilter<GuardedCountingBloom>);
-static_assert(ErasableFilter<GuardedSeesaw> && AdaptiveFilter<GuardedSeesaw> && TunableFilter<GuardedSeesaw>);
+              ProbedFilter<GuardedCuckoo> && IndexedFilter<GuardedCuckoo> && PinningFilter<GuardedCuckoo>);
+static_assert(ErasableFilter<GuardedSeesaw> && AdaptiveFilter<GuardedSeesaw> && TunableFilter<GuardedSeesaw> &&
+              !PinningFilter<GuardedSeesaw>);
 
 }  // namespace naysay

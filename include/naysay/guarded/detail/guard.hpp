@@ -1,213 +1,217 @@
 // SPDX-License-Identifier: Apache-2.0
-// Guard: a small exact table of digests with costs, from which the entry with the smallest cost can be evicted.
+// Guard: a small table of digests with priorities. When it is full, the entry with the lowest priority is evicted, and
+// priorities age.
 //
-//   hints     32 bits per slot, one of them set for each entry: for most digests they show that it is not here
-//                |
-//   group        v    tags (15)                 passed     rests (15 x 15 bytes)     costs (15)
-//           +----------------------------------+---+   +------------------------+  +-----------------+
-//     g     | a1 3c 07 .. .. .. .. .. .. .. .. | 2 |   | the other 120 bits ... |  | 4.0 1.5 9.0 ... |
-//           +----------------------------------+---+   +------------------------+  +-----------------+
-//              ^ tag = low byte of hi            |                                          | smallest of each group,
-//     g = fast_range(hi)                         +-> number of entries that belong          v of 16 groups, of 256 ...
-//                                                    here or before and lie after g   tree of minima
+//   hints    16 bits per slot, two set for each entry: for most digests they show that it is not here
+//               |
+//   line        v     lo of 5 entries           5 x 38 bits: name (30), priority (8)
+//           +------+------+------+------+------+------------------------------------+
+//           | lo 0 | lo 1 | lo 2 | lo 3 | lo 4 | name 0, p 0, name 1, p 1, ...      |     64 bytes: one cache line
+//           +------+------+------+------+------+------------------------------------+
+//               ^                    an entry has two lines, and is in one of them:
+//   first = fast_range(hi)           second = (odd(lo) - first) mod lines; one is even, the other odd
+//
+// An entry is lo, which is kept whole, and a name: 29 bits of hi, those after the bits that choose the first line, and
+// one bit that says whether the entry is in its first or its second line. If both lines are full, other entries move to
+// their other lines, as in a cuckoo table. In a guard of up to 32 lines an entry may be in any of them, and the name is
+// the top 30 bits of hi: two choices among so few would now and then not suffice.
 //
 // Every query of a key in a guarded filter reads the guard, and no key is in it. The hints answer such a query with one
-// word and one branch that is nearly always the same. (With tags alone the branch would be harder to predict: one of
-// the 15 tags of a group often matches by chance.) The hint bit of a removed entry stays; when a quarter of the slots
+// word and one branch that is nearly always the same. The hint bits of a removed entry stay; when a quarter of the slots
 // has been removed, all hints are written again.
 //
-// A search reads one group of tags, and the next one as long as `passed` is not 0. Tag and rest are the whole digest.
-// An empty slot has the cost infinity, so it is never the cheapest.
+// Ageing (GreedyDual, with counts as in LFU with dynamic ageing). An entry that is put in gets the priority
+// floor + cost, and each further report adds its cost. The floor rises to the priority of whatever is evicted. So an
+// entry that was costly long ago sinks, compared with those that are reported today, and is evicted in the end.
 //
-// Promises   holds() is true exactly for the digests that were put in and not removed. cheapest() is an entry of the
-//            smallest cost in the table; pinned entries come last. A put that has room always succeeds.
-// Does not   distinguish two keys that share all 128 bits.
-// Cost       For a digest that is not here: one word. Put and remove: a group or two of tags, one group of costs and a
-//            node of 16 per level of the tree. bits_for(entries): 206 bits per entry, with 19/20 of the slots in use.
-// Source     groups with a count of passed entries: F14 of Facebook's folly (2019), 14 slots there.
+//   p = 0       empty             p = 2 .. 254   unit * 2^((p - 2) / 8)
+//   p = 1       priority 0        p = 255        pinned: never evicted
+//
+// Between two steps of 9 % a priority is rounded up or down at random, in proportion (dithered), so that small additions
+// count on average; the random number is a hash of a counter, so the same calls give the same bytes. Every slots / 4
+// evictions the floor is subtracted from all priorities: then steps are small where it matters.
+//
+// Promises   holds() is true for every digest that was put in and neither removed nor evicted. put() succeeds in a guard
+//            that is not full, but for very rare cases in which 128 lines have no free slot. Pinned entries are never
+//            evicted. evict() takes the lowest of 64 lines, or of all if there are fewer.
+// Does not   distinguish two digests that agree in lo and in the name, and in the first line if there are more than 32:
+//            93 bits + log2(lines), 94 in a small guard. For 1e9 keys and 1e9 negatives in the guard that are 5e-11
+//            such pairs in a small guard, and 1e-10 / lines in a larger one. Integer keys under XXH3: none, because
+//            their lo differ.
+// Cost       For a digest that is not here: one word, and two lines for one in 60. Put, raise, remove: two lines.
+//            evict(): 64 lines. bits_for(entries): 129 bits per entry, with 23/25 of the slots in use.
+// Source     GreedyDual: N. Young, 1994; ageing of counts: M. Arlitt et al., 2000 (LFU-DA).
 #pragma once
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
+#include <string>
+#include <type_traits>
 
 #include "naysay/core/bits.hpp"
 #include "naysay/core/filter.hpp"
+#include "naysay/guarded/detail/guard_v1.hpp"
 
 namespace naysay::guarded::detail {
 
 class Guard {
  public:
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
-  static constexpr float kPinned = std::numeric_limits<float>::max();  // is evicted for no other entry
-  static constexpr float kMaxCost = 1e38f;                             // sums stop here, below kPinned
+  static constexpr float kPinned = std::numeric_limits<float>::max();  // as a cost: never evicted
+  static constexpr float kMaxCost = 1e38f;                             // of one report, below kPinned
 
   Guard() = default;
   // Room for at least `entries` entries; 0: always empty.
   explicit Guard(std::uint64_t entries)
-      : groups_(groups_for(entries)),
-        hints_(hints_for(groups_)),
-        tags_(groups_ * kLine),
-        rests_(groups_ * kSlots * kRest),
-        costs_(groups_ * kSlots),
-        minima_(nodes_for(groups_)) {
-    std::fill_n(costs_.mutable_data(), costs_.size(), kEmpty);
-    std::fill_n(minima_.mutable_data(), minima_.size(), kEmpty);
-  }
+      : lines_(lines_for(entries)), hints_(hints_for(lines_)), words_(lines_ * kWords) {}
   static constexpr std::uint64_t bits_for(std::uint64_t entries) noexcept {
-    const std::uint64_t groups = groups_for(entries);
-    return 64 * hints_for(groups) + 8 * groups * (kLine + kSlots * (kRest + sizeof(float))) +
-           8 * sizeof(float) * nodes_for(groups);
+    const std::uint64_t lines = lines_for(entries);
+    return 64 * (hints_for(lines) + lines * kWords);
   }
 
-  std::uint64_t room() const noexcept { return groups_ * kSlots * 19 / 20; }
+  std::uint64_t room() const noexcept { return few() ? slots() : slots() * 23 / 25; }
   std::uint64_t used() const noexcept { return used_; }
   std::uint64_t pinned() const noexcept { return pinned_; }
   bool full() const noexcept { return used_ >= room(); }
+  std::uint64_t lines() const noexcept { return lines_; }
+  std::uint64_t evictions() const noexcept { return evictions_; }  // since it was made
 
   bool holds(Digest d) const noexcept {
-    if (!hinted(d)) [[likely]]
+    if (!hinted(d.lo)) [[likely]]
       return false;
     return is_here(d.lo, d.hi);
   }
 
   // The slot of d, or kNone.
   std::uint64_t find(Digest d) const noexcept {
-    std::uint64_t g = home(d);
-    for (std::uint64_t step = 0; step < groups_; ++step, g = next(g)) {
-      const unsigned char* line = tags_.data() + g * kLine;
-      const std::uint64_t wanted = kTags.repeat(~d.hi & 0xff);
-      for (unsigned half = 0; half < 2; ++half) {
-        std::uint64_t found = kTags.matches(load_u64(line + 8 * half), wanted);
-        for (; found != 0; found &= found - 1) {
-          const unsigned i = 8 * half + static_cast<unsigned>(std::countr_zero(found)) / 8;
-          if (i < kSlots && taken(g * kSlots + i) && same(g * kSlots + i, d)) return g * kSlots + i;
-        }
-      }
-      if (line[kSlots] == 0) return kNone;
+    if (few()) {
+      for (std::uint64_t line = 0; line < lines_; ++line)
+        if (const std::uint64_t slot = find_in(line, d.lo, d.hi >> 34); slot != kNone) return slot;
+      return kNone;
     }
-    return kNone;
+    const Home home = home_of(d);
+    if (const std::uint64_t slot = find_in(home.first, d.lo, home.name); slot != kNone) return slot;
+    return find_in(other(home.first, d.lo), d.lo, home.name | 1);
   }
 
-  // Requires !full() and !holds(d). cost is 0 to kMaxCost, or kPinned.
-  void put(Digest d, float cost) noexcept {
-    std::uint64_t g = home(d);
-    for (std::uint64_t step = 0; step < groups_; ++step, g = next(g)) {
-      for (std::uint64_t slot = g * kSlots; slot < (g + 1) * kSlots; ++slot) {
-        if (taken(slot)) continue;
-        tags_.at_mut(slot + g) = static_cast<unsigned char>(d.hi & 0xff);
-        unsigned char* rest = rests_.mutable_data() + slot * kRest;
-        store_u64(rest + 7, d.hi);  // its lowest byte, which is the tag, is overwritten by the next line
-        store_u64(rest, d.lo);
-        hint(d);
-        used_ += 1;
-        pinned_ += cost == kPinned;
-        set_cost(slot, cost);
-        return;
-      }
-      unsigned char& passed = tags_.at_mut(g * kLine + kSlots);
-      if (passed != kManyPassed) ++passed;
+  // Requires !full() and !holds(d). cost is 0 to kMaxCost, or kPinned. False: no free slot was found within reach.
+  bool put(Digest d, float cost) noexcept {
+    std::uint64_t line = 0, name = d.hi >> 34;
+    if (few()) {
+      while (line < lines_ && free_in(line) == kSlots) ++line;
+      if (line == lines_) return false;
+    } else {
+      const Home home = home_of(d);
+      const std::uint64_t second = other(home.first, d.lo);
+      line = home.first;
+      if (free_in(line) == kSlots && (free_in(second) != kSlots || !make_space(line, second))) line = second;
+      if (free_in(line) == kSlots) return false;
+      name = home.name | (line == second ? 1 : 0);
     }
-  }
-
-  // Requires a slot in use. Costs add up, to kMaxCost at most; a pinned entry stays pinned.
-  void raise(std::uint64_t slot, float cost) noexcept {
-    if (costs_[slot] == kPinned) return;
+    write(line, free_in(line), d.lo,
+          name << 8 | (cost == kPinned ? kPin : code_for(floor_ + static_cast<double>(cost))));
+    hint(d.lo);
+    used_ += 1;
     pinned_ += cost == kPinned;
-    set_cost(slot, cost == kPinned ? kPinned : std::min(costs_[slot] + cost, kMaxCost));
+    return true;
+  }
+
+  // Requires a slot in use. Costs add up; a pinned entry stays pinned.
+  void raise(std::uint64_t slot, float cost) noexcept {
+    const std::uint64_t p = priority(slot);
+    if (p == kPin) return;
+    pinned_ += cost == kPinned;
+    set_priority(slot, cost == kPinned ? kPin : code_for(std::max(value(p), floor_) + static_cast<double>(cost)));
+  }
+
+  // Requires a slot in use. A pinned entry becomes an ordinary one of cost 1.
+  void unpin(std::uint64_t slot) noexcept {
+    if (priority(slot) != kPin) return;
+    pinned_ -= 1;
+    set_priority(slot, code_for(floor_ + 1));
   }
 
   // Requires a slot in use.
   void remove(std::uint64_t slot) noexcept {
-    const std::uint64_t at = slot / kSlots;
-    std::uint64_t g = home(digest_at(slot));
-    for (std::uint64_t step = 0; g != at && step < groups_; ++step, g = next(g)) {
-      unsigned char& passed = tags_.at_mut(g * kLine + kSlots);
-      if (passed != kManyPassed && passed != 0) --passed;
-    }
     used_ -= 1;
-    pinned_ -= costs_[slot] == kPinned;
-    set_cost(slot, kEmpty);
-    if (++removed_ > costs_.size() / 4) write_hints_again();
+    pinned_ -= priority(slot) == kPin;
+    write(slot / kSlots, slot % kSlots, 0, 0);
+    if (++removed_ > slots() / 4) write_hints_again();
   }
   void remove(Digest d) noexcept {
-    if (hinted(d)) [[unlikely]]
+    if (hinted(d.lo)) [[unlikely]]
       take_out(d.lo, d.hi);
   }
 
-  // The slot of the smallest cost, or kNone if the table is empty. `luck` decides evenly between several: if one part of
-  // the table lost more entries than the others, these would fill up, and a put would search far for a free slot. So
-  // slots are drawn first. If the smallest cost is so rare that no draw finds it, the tree is searched.
-  std::uint64_t cheapest(std::uint64_t luck) const noexcept {
-    if (groups_ == 0) return kNone;
-    const Level top = level_at(levels(groups_) - 1);
-    const float least = *std::min_element(minima_.data() + top.first, minima_.data() + top.first + top.size);
-    for (std::uint64_t draw = 0; draw < kDraws; ++draw) {
-      const std::uint64_t slot = fast_range(mix64(luck + draw), costs_.size());
-      if (costs_[slot] == least && taken(slot)) return slot;
-    }
-    std::uint64_t node = 0;
-    for (unsigned level = levels(groups_); level-- > 0;) {
-      const Level children = level_at(level);
-      const std::uint64_t first = level + 1 == levels(groups_) ? 0 : node * kFan;
-      node = first + smallest(minima_.data() + children.first + first, std::min(kFan, children.size - first), luck);
-      luck /= kFan;
-    }
-    const std::uint64_t slot = node * kSlots + smallest(costs_.data() + node * kSlots, kSlots, luck);
-    return taken(slot) ? slot : kNone;
+  // Removes the entry of the lowest priority within reach of the hand. False: all entries are pinned.
+  bool evict() noexcept {
+    if (used_ <= pinned_) return false;
+    std::uint64_t victim = kNone, lowest = kPin, line = hand_;
+    for (std::uint64_t n = 0; n < lines_ && (n < kReach || victim == kNone); ++n, line = next(line))
+      for (std::uint64_t k = 0; k < kSlots; ++k) {  // from another slot each time: of equals no place leaves first
+        const std::uint64_t i = (k + evictions_) % kSlots;
+        if (const std::uint64_t p = tail(line, i) & 0xff; p != 0 && p < lowest) lowest = p, victim = line * kSlots + i;
+      }
+    if (victim == kNone) return false;
+    floor_ = std::max(floor_, value(lowest));
+    hand_ = next(victim / kSlots);
+    remove(victim);
+    evictions_ += 1;
+    if (++since_ > slots() / 4) subtract_floor();
+    return true;
   }
 
-  // Calls body(slot, digest) for the entries of the hand's group, and moves the hand to the next. body may remove.
+  // Calls body(slot, lo) for the entries of the hand's line, and moves the hand to the next. body may remove.
   template <class Body>
   void sweep(Body&& body) noexcept {
-    if (groups_ == 0) return;
+    if (lines_ == 0) return;
     for (std::uint64_t slot = hand_ * kSlots; slot < (hand_ + 1) * kSlots; ++slot)
-      if (taken(slot)) body(slot, digest_at(slot));
+      if (priority(slot) != 0) body(slot, lo_at(slot));
     hand_ = next(hand_);
   }
-  // The number of entries that satisfy test(digest, cost), counted from the hand on, up to `enough`.
+  // The number of pinned entries that satisfy test(lo), counted from the hand on, up to `enough`.
   template <class Test>
-  std::uint64_t count(std::uint64_t enough, Test&& test) const noexcept {
+  std::uint64_t count_pinned(std::uint64_t enough, Test&& test) const noexcept {
     std::uint64_t found = 0, slot = hand_ * kSlots;
-    for (std::uint64_t i = 0; i < costs_.size() && found < enough; ++i, slot = slot + 1 < costs_.size() ? slot + 1 : 0)
-      found += taken(slot) && test(digest_at(slot), costs_[slot]);
+    for (std::uint64_t i = 0; i < slots() && found < enough; ++i, slot = slot + 1 < slots() ? slot + 1 : 0)
+      found += priority(slot) == kPin && test(lo_at(slot));
     return found;
   }
-  std::uint64_t groups() const noexcept { return groups_; }
 
-  // Calls body(digest, cost) for every entry.
-  template <class Body>
-  void for_each(Body&& body) const {
-    for (std::uint64_t slot = 0; slot < costs_.size(); ++slot)
-      if (taken(slot)) body(digest_at(slot), costs_[slot]);
+  // What was reported of an entry, less what it has aged; 1 if it is pinned. Requires a slot in use.
+  double cost_of(std::uint64_t slot) const noexcept {
+    return priority(slot) == kPin ? 1 : std::max(0.0, value(priority(slot)) - floor_);
   }
-
-  float cost(std::uint64_t slot) const noexcept { return costs_[slot]; }
 
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
-    visit("groups", self.groups_);
+    if constexpr (requires { visit.version(); } && !std::is_const_v<Self>)
+      if (visit.version() < 2) return self.read_v1(visit);
+    visit("lines", self.lines_);
     visit("used", self.used_);
     visit("pinned", self.pinned_);
     visit("hand", self.hand_);
     visit("removed", self.removed_);
+    visit("evictions", self.evictions_);
+    visit("since", self.since_);
+    visit("clock", self.clock_);
+    visit("floor", self.floor_);
+    visit("unit", self.unit_);
     visit("hints", self.hints_);
-    visit("tags", self.tags_);
-    visit("rests", self.rests_);
-    visit("costs", self.costs_);
-    visit("minima", self.minima_);
+    visit("words", self.words_);
   }
   Result<Ok> validate() const {
     const auto wrong = [](const std::string& what) { return Error{Errc::corrupt, "guard: " + what}; };
-    if (groups_ > kMaxGroups || hints_.size() != hints_for(groups_) || tags_.size() != groups_ * kLine ||
-        rests_.size() != groups_ * kSlots * kRest || costs_.size() != groups_ * kSlots ||
-        minima_.size() != nodes_for(groups_))
-      return wrong("the arrays do not make " + std::to_string(groups_) + " groups");
-    if (hand_ != 0 && hand_ >= groups_)
-      return wrong("the hand is at group " + std::to_string(hand_) + "; there are " + std::to_string(groups_));
+    if (lines_ > kMaxLines || (!few() && lines_ % 2 != 0) || hints_.size() != hints_for(lines_) ||
+        words_.size() != lines_ * kWords)
+      return wrong("the arrays do not make " + std::to_string(lines_) + " lines");
+    if (hand_ != 0 && hand_ >= lines_)
+      return wrong("the hand is at line " + std::to_string(hand_) + "; there are " + std::to_string(lines_));
+    if (!(floor_ >= 0 && floor_ < kTop && unit_ >= 0 && unit_ < kTop))
+      return wrong("the floor and the unit of priorities must be finite and 0 or more");
     std::uint64_t used = 0, pinned = 0;
-    for (std::uint64_t slot = 0; slot < costs_.size(); ++slot) used += taken(slot), pinned += costs_[slot] == kPinned;
+    for (std::uint64_t slot = 0; slot < slots(); ++slot) used += priority(slot) != 0, pinned += priority(slot) == kPin;
     if (used != used_ || pinned != pinned_)
       return wrong("it counts " + std::to_string(used_) + " entries, " + std::to_string(pinned_) +
                    " pinned; there are " + std::to_string(used) + ", " + std::to_string(pinned) + " pinned");
@@ -215,103 +219,200 @@ class Guard {
   }
 
  private:
-  static constexpr std::uint64_t kSlots = 15, kLine = 16;  // the tags of a group and its `passed`: two words
-  static constexpr std::uint64_t kRest = 15;               // bytes of a digest without its tag
-  static constexpr std::uint64_t kFan = 16;                // floats in a cache line
-  static constexpr std::uint64_t kMaxGroups = std::uint64_t{1} << 40;
-  static constexpr unsigned char kManyPassed = 255;  // too many to count: it never goes down
-  static constexpr std::uint64_t kDraws = 32;
-  static constexpr float kEmpty = std::numeric_limits<float>::infinity();
-  static constexpr PackedFields kTags{8, 8};
+  static constexpr std::uint64_t kSlots = 5, kWords = 8;  // of a line
+  static constexpr std::uint64_t kFew = 32;               // lines of a guard that is searched whole
+  static constexpr std::uint64_t kReach = 64;             // lines that evict() looks at
+  static constexpr std::uint64_t kMaxLines = std::uint64_t{1} << 40;
+  static constexpr std::uint64_t kPin = 255;
+  static constexpr unsigned kTailBits = 38;
+  static constexpr double kTop = 1e200;
+  static constexpr double kSteps[] = {1.0,
+                                      1.0905077326652577,
+                                      1.189207115002721,
+                                      1.2968395546510096,
+                                      1.4142135623730951,
+                                      1.5422108254079407,
+                                      1.681792830507429,
+                                      1.8340080864093424,
+                                      2.0};
 
-  static constexpr std::uint64_t groups_for(std::uint64_t entries) noexcept {
-    return std::min(kMaxGroups, divide_up(entries * 20, kSlots * 19));
+  static constexpr std::uint64_t lines_for(std::uint64_t entries) noexcept {
+    if (entries <= kFew * kSlots) return divide_up(entries, kSlots);
+    return std::min(kMaxLines, 2 * divide_up(std::min(entries, kMaxLines * 4) * 25, 2 * 23 * kSlots));
   }
-  static constexpr std::uint64_t hints_for(std::uint64_t groups) noexcept {
-    return std::max<std::uint64_t>(1, divide_up(groups * kSlots, 2));  // 32 bits per slot
+  static constexpr std::uint64_t hints_for(std::uint64_t lines) noexcept {
+    return std::max<std::uint64_t>(1, divide_up(lines * kSlots, 4));  // 16 bits per slot
   }
+  bool few() const noexcept { return lines_ <= kFew; }
+  std::uint64_t slots() const noexcept { return lines_ * kSlots; }
+  std::uint64_t next(std::uint64_t line) const noexcept { return line + 1 < lines_ ? line + 1 : 0; }
 
-  // One bit per digest. Of the 32 bits per slot at most about one is set, so other digests seldom find theirs set.
-  // Only lo is read, because the base reads it too: for an integer key hi need not be computed. The bit is chosen by
-  // the lowest bits of lo, which the base hardly uses, so that a key that collides with an entry in the base seldom
-  // collides here as well.
-  std::uint64_t hint_word(Digest d) const noexcept { return fast_range(d.lo, hints_.size()); }
-  bool hinted(Digest d) const noexcept { return (hints_[hint_word(d)] >> (d.lo & 63)) & 1; }
-  void hint(Digest d) noexcept { hints_.at_mut(hint_word(d)) |= std::uint64_t{1} << (d.lo & 63); }
-
+  // ---- hints: only lo is read, because the base reads it too: for an integer key hi need not be computed. The bits are
+  // chosen by the lowest bits of lo, which the base hardly uses, so that a key that collides with an entry in the base
+  // seldom collides here as well.
+  std::uint64_t hint_word(std::uint64_t lo) const noexcept { return fast_range(lo, hints_.size()); }
+  bool hinted(std::uint64_t lo) const noexcept {
+    const std::uint64_t word = hints_[hint_word(lo)];
+    return (word >> (lo & 63)) & (word >> ((lo >> 6) & 63)) & 1;
+  }
+  void hint(std::uint64_t lo) noexcept {
+    hints_.at_mut(hint_word(lo)) |= std::uint64_t{1} << (lo & 63) | std::uint64_t{1} << ((lo >> 6) & 63);
+  }
+  void write_hints_again() noexcept {
+    removed_ = 0;
+    std::fill_n(hints_.mutable_data(), hints_.size(), std::uint64_t{0});
+    for (std::uint64_t slot = 0; slot < slots(); ++slot)
+      if (priority(slot) != 0) hint(lo_at(slot));
+  }
   // Two numbers instead of a Digest: otherwise GCC computes hi before it is known to be needed.
   [[gnu::noinline]] bool is_here(std::uint64_t lo, std::uint64_t hi) const noexcept { return find({lo, hi}) != kNone; }
   [[gnu::noinline]] void take_out(std::uint64_t lo, std::uint64_t hi) noexcept {
     if (const std::uint64_t slot = find({lo, hi}); slot != kNone) remove(slot);
   }
-  void write_hints_again() noexcept {
-    removed_ = 0;
-    std::fill_n(hints_.mutable_data(), hints_.size(), std::uint64_t{0});
-    for_each([this](Digest d, float) { hint(d); });
-  }
 
-  std::uint64_t home(Digest d) const noexcept { return fast_range(d.hi, groups_); }
-  std::uint64_t next(std::uint64_t g) const noexcept { return g + 1 < groups_ ? g + 1 : 0; }
-  bool taken(std::uint64_t slot) const noexcept { return costs_[slot] < kEmpty; }
-  bool same(std::uint64_t slot, Digest d) const noexcept {
-    const unsigned char* rest = rests_.data() + slot * kRest;
-    return ((load_u64(rest) ^ d.lo) | ((load_u64(rest + 7) ^ d.hi) >> 8)) == 0;
-  }
-  Digest digest_at(std::uint64_t slot) const noexcept {
-    const unsigned char* rest = rests_.data() + slot * kRest;
-    return {load_u64(rest), (load_u64(rest + 7) & ~std::uint64_t{0xff}) | tags_[slot + slot / kSlots]};
-  }
-
-  // Level 0 has one minimum for each group, each further level one for kFan of the level below; the last has at most
-  // kFan. They lie one after the other.
-  struct Level {
-    std::uint64_t first, size;
+  // ---- lines ----
+  struct Home {
+    std::uint64_t first, name;  // the name with its lowest bit 0: in its first line
   };
-  static unsigned levels(std::uint64_t groups) noexcept {
-    unsigned n = 1;
-    for (; groups > kFan; groups = divide_up(groups, kFan)) ++n;
-    return n;
+  Home home_of(Digest d) const noexcept { return {fast_range(d.hi, lines_), (d.hi * lines_) >> 35 << 1}; }
+  // The other line of an entry; it is its own inverse. The number of lines is even.
+  std::uint64_t other(std::uint64_t line, std::uint64_t lo) const noexcept {
+    const std::uint64_t sum = fast_range(mix64(lo), lines_) | 1;
+    return sum >= line ? sum - line : sum + lines_ - line;
   }
-  static constexpr std::uint64_t nodes_for(std::uint64_t groups) noexcept {
-    std::uint64_t nodes = groups;
-    for (; groups > kFan; nodes += groups) groups = divide_up(groups, kFan);
-    return nodes;
+  std::uint64_t lo_at(std::uint64_t slot) const noexcept { return words_[slot / kSlots * kWords + slot % kSlots]; }
+  // Name and priority of an entry: 38 bits that may lie in two words.
+  std::uint64_t tail(std::uint64_t line, std::uint64_t i) const noexcept {
+    const std::uint64_t at = i * kTailBits, shift = at % 64;
+    const std::uint64_t* w = words_.data() + line * kWords + kSlots + at / 64;
+    std::uint64_t bits = w[0] >> shift;
+    if (shift + kTailBits > 64) bits |= w[1] << (64 - shift);
+    return bits & low_mask(kTailBits);
   }
-  Level level_at(unsigned level) const noexcept {
-    Level at{0, groups_};
-    for (; level > 0; --level) at = {at.first + at.size, divide_up(at.size, kFan)};
-    return at;
+  void write(std::uint64_t line, std::uint64_t i, std::uint64_t lo, std::uint64_t bits) noexcept {
+    std::uint64_t* words = words_.mutable_data() + line * kWords;
+    words[i] = lo;
+    const std::uint64_t at = i * kTailBits, shift = at % 64;
+    std::uint64_t* w = words + kSlots + at / 64;
+    w[0] = (w[0] & ~(low_mask(kTailBits) << shift)) | bits << shift;
+    if (shift + kTailBits > 64) w[1] = (w[1] & ~(low_mask(kTailBits) >> (64 - shift))) | bits >> (64 - shift);
   }
-  static std::uint64_t smallest(const float* values, std::uint64_t count, std::uint64_t luck) noexcept {
-    std::uint64_t best = luck % count;
-    for (std::uint64_t i = 0, at = best; i < count; ++i, at = at + 1 < count ? at + 1 : 0)
-      if (values[at] < values[best]) best = at;
-    return best;
+  std::uint64_t priority(std::uint64_t slot) const noexcept { return tail(slot / kSlots, slot % kSlots) & 0xff; }
+  void set_priority(std::uint64_t slot, std::uint64_t p) noexcept {
+    write(slot / kSlots, slot % kSlots, lo_at(slot), (tail(slot / kSlots, slot % kSlots) & ~std::uint64_t{0xff}) | p);
   }
-  void set_cost(std::uint64_t slot, float cost) noexcept {
-    costs_.at_mut(slot) = cost;
-    std::uint64_t i = slot / kSlots;
-    float least = *std::min_element(costs_.data() + i * kSlots, costs_.data() + (i + 1) * kSlots);
-    for (Level at{0, groups_};; at = {at.first + at.size, divide_up(at.size, kFan)}) {
-      if (minima_[at.first + i] == least) return;
-      minima_.at_mut(at.first + i) = least;
-      if (at.size <= kFan) return;
-      i /= kFan;
-      const float* children = minima_.data() + at.first;
-      least = *std::min_element(children + i * kFan, children + std::min((i + 1) * kFan, at.size));
-    }
+  std::uint64_t find_in(std::uint64_t line, std::uint64_t lo, std::uint64_t name) const noexcept {
+    const std::uint64_t* words = words_.data() + line * kWords;
+    for (std::uint64_t i = 0; i < kSlots; ++i)
+      if (words[i] == lo)
+        if (const std::uint64_t t = tail(line, i); t >> 8 == name && (t & 0xff) != 0) return line * kSlots + i;
+    return kNone;
+  }
+  // The first free slot of a line, or kSlots.
+  std::uint64_t free_in(std::uint64_t line) const noexcept {
+    std::uint64_t i = 0;
+    while (i < kSlots && (tail(line, i) & 0xff) != 0) ++i;
+    return i;
   }
 
-  std::uint64_t groups_ = 0;
+  // Moves entries along a chain of lines so that `first` or `second` gets a free slot. Breadth first, each line once.
+  // True: it is `first` that has one.
+  bool make_space(std::uint64_t first, std::uint64_t second) noexcept {
+    constexpr unsigned kMaxNodes = 128;
+    struct Node {
+      std::uint64_t line;
+      unsigned from, slot;  // the node and the slot of its line whose entry has this line as its other
+    };
+    Node nodes[kMaxNodes] = {{first, 0, 0}, {second, 1, 0}};
+    unsigned count = 2;
+    for (unsigned n = 0; n < count; ++n)
+      for (unsigned i = 0; i < kSlots; ++i) {
+        const std::uint64_t to = other(nodes[n].line, lo_at(nodes[n].line * kSlots + i));
+        if (std::any_of(nodes, nodes + count, [&](const Node& seen) { return seen.line == to; })) continue;
+        if (free_in(to) == kSlots) {
+          if (count < kMaxNodes) nodes[count++] = {to, n, i};
+          continue;
+        }
+        move(nodes[n].line, i, to);
+        for (; n > 1; n = nodes[n].from) move(nodes[nodes[n].from].line, nodes[n].slot, nodes[n].line);
+        return n == 0;
+      }
+    return true;
+  }
+  void move(std::uint64_t from, std::uint64_t i, std::uint64_t to) noexcept {
+    write(to, free_in(to), lo_at(from * kSlots + i), tail(from, i) ^ 0x100);
+    write(from, i, 0, 0);
+  }
+
+  // ---- priorities ----
+  double value(std::uint64_t p) const noexcept {
+    return p <= 1 ? 0 : unit_ * std::ldexp(kSteps[(p - 2) % 8], static_cast<int>((p - 2) / 8));
+  }
+  // True with this probability.
+  bool dither(double probability) noexcept {
+    return static_cast<double>(mix64(++clock_) >> 11) < probability * 9007199254740992.0;
+  }
+  std::uint64_t code_for(double v) noexcept {
+    if (!(v > 0)) return 1;
+    if (unit_ == 0) unit_ = v * std::ldexp(1.0, -20);
+    if (v / unit_ >= std::ldexp(1.0, 31)) recode(0, v * std::ldexp(1.0, -28));
+    return rounded(v / unit_);
+  }
+  std::uint64_t rounded(double units) noexcept {
+    if (units < 1) return dither(units) ? 2 : 1;
+    int octave = 0;
+    const double f = 2 * std::frexp(units, &octave);
+    unsigned step = 0;
+    while (step < 7 && f >= kSteps[step + 1]) ++step;
+    const auto below = static_cast<std::uint64_t>(2 + 8 * (octave - 1)) + step;
+    return std::min<std::uint64_t>(kPin - 1, below + dither((f - kSteps[step]) / (kSteps[step + 1] - kSteps[step])));
+  }
+  // Subtracts from all priorities and writes them in another unit; 0: one that suits the highest.
+  void recode(double less, double unit) noexcept {
+    const auto now = [&](std::uint64_t p) { return std::max(0.0, value(p) - less); };
+    if (unit == 0) {
+      double highest = 0;
+      for (std::uint64_t slot = 0; slot < slots(); ++slot)
+        if (const std::uint64_t p = priority(slot); p != 0 && p != kPin) highest = std::max(highest, now(p));
+      unit = highest * std::ldexp(1.0, -28);
+    }
+    for (std::uint64_t slot = 0; slot < slots(); ++slot)
+      if (const std::uint64_t p = priority(slot); p > 1 && p != kPin) {
+        const double v = now(p);
+        set_priority(slot, v > 0 && unit > 0 ? rounded(v / unit) : 1);
+      }
+    unit_ = unit;
+  }
+  void subtract_floor() noexcept {
+    recode(floor_, 0);
+    floor_ = 0;
+    since_ = 0;
+  }
+
+  template <class Reader>
+  void read_v1(Reader& from) {
+    GuardV1 old;
+    GuardV1::fields(old, from);
+    if (!from.ok()) return;
+    if (const auto fine = old.validate(); !fine) return from.fail(fine.error().message);
+    *this = Guard(old.room());
+    old.for_each([this](Digest d, float cost) {
+      if (find(d) == kNone) put(d, cost == GuardV1::kPinned ? kPinned : std::clamp(cost, 0.0f, kMaxCost));
+    });
+  }
+
+  std::uint64_t lines_ = 0;
   std::uint64_t used_ = 0;
   std::uint64_t pinned_ = 0;
-  std::uint64_t hand_ = 0;     // the group at which the next sweep begins
-  std::uint64_t removed_ = 0;  // since the hints were last written
+  std::uint64_t hand_ = 0;       // the line at which the next sweep and the next search for a victim begin
+  std::uint64_t removed_ = 0;    // since the hints were last written
+  std::uint64_t evictions_ = 0;  // in its life
+  std::uint64_t since_ = 0;      // evictions since the floor was last subtracted
+  std::uint64_t clock_ = 0;      // of the dithering
+  double floor_ = 0;
+  double unit_ = 0;
   Array<std::uint64_t> hints_;
-  Array<unsigned char> tags_;
-  Array<unsigned char> rests_;
-  Array<float> costs_;
-  Array<float> minima_;
+  Array<std::uint64_t> words_;
 };
 
 }  // namespace naysay::guarded::detail

@@ -15,7 +15,8 @@
 // Promises   for_each(address) visits every digest of that address.
 // Does not   take part in queries: only the machine that inserts needs it.
 // Cost       168 bits per digest: whole digests with 4/5 of the slots in use, and 8 bits of hints. A look-up reads one
-//            hint and, one time in eight, about 3 neighbouring slots. Building sorts a copy of the digests.
+//            hint and, one time in eight, about 3 neighbouring slots. Building sorts a copy of the digests. add() moves
+//            a few; after half as many again as there were, it builds the table again.
 // Source     ordered linear probing: O. Amble and D. Knuth, 1974.
 #pragma once
 
@@ -30,16 +31,18 @@ class PinnedIndex {
  public:
   PinnedIndex() = default;
 
-  // address(d) must always be the same for d. A digest that repeats is stored once. Requires that none is kUnused.
+  // address(d) must always be the same for d. A digest that repeats is stored once. Requires that none is kUnused. With
+  // `room` for more digests than these, add() is faster.
   template <class Address>
-  PinnedIndex(std::vector<Digest> digests, Address&& address)
-      : homes_(divide_up(digests.size() * 5, 4)), hints_(divide_up(digests.size(), 8)) {
+  PinnedIndex(std::vector<Digest> digests, Address&& address, std::uint64_t room = 0)
+      : homes_(divide_up(std::max<std::uint64_t>(digests.size(), room) * 5, 4)),
+        hints_(divide_up(std::max<std::uint64_t>(digests.size(), room), 8)) {
     const auto order = [&](Digest d) { return std::pair(home(address(d)), d); };
     std::sort(digests.begin(), digests.end(), [&](Digest a, Digest b) { return order(a) < order(b); });
     digests.erase(std::unique(digests.begin(), digests.end()), digests.end());
     std::uint64_t end = 0;
     for (const Digest& d : digests) end = std::max(end, home(address(d))) + 1;
-    slots_ = Array<Digest>(end);
+    slots_ = Array<Digest>(room > digests.size() ? std::max(end, homes_) + kTail : end);
     end = 0;
     for (const Digest& d : digests) {
       const std::uint64_t at = std::max(end, home(address(d)));
@@ -73,6 +76,27 @@ class PinnedIndex {
     }
   }
 
+  template <class Address>
+  bool contains(Digest d, Address&& address) const noexcept {
+    bool found = false;
+    for_each(address(d), address, [&](Digest x) { found |= x == d; });
+    return found;
+  }
+
+  // Requires that d is neither kUnused nor here, and that `count` is count(). Now and then it makes a larger table.
+  template <class Address>
+  void add(Digest d, std::uint64_t count, Address&& address) {
+    if ((count + 1) * 5 > homes_ * 4 || !put(d, address)) {
+      std::vector<Digest> digests;
+      digests.reserve(count + 1);
+      for (const Digest& x : slots_)
+        if (x != kUnused) digests.push_back(x);
+      digests.push_back(d);
+      const std::uint64_t room = digests.size() + digests.size() / 2 + 8;
+      *this = PinnedIndex(std::move(digests), address, room);
+    }
+  }
+
   // False if it is not there.
   template <class Address>
   bool remove(Digest d, Address&& address) noexcept {
@@ -99,6 +123,23 @@ class PinnedIndex {
   }
 
  private:
+  static constexpr std::uint64_t kTail = 64;  // slots after the last home, for what lies after its home
+
+  // False if there is no free slot after its place.
+  template <class Address>
+  bool put(Digest d, Address&& address) noexcept {
+    const std::uint64_t from = home(address(d));
+    std::uint64_t at = from;
+    while (at < slots_.size() && slots_[at] != kUnused && home(address(slots_[at])) <= from) ++at;
+    std::uint64_t free = at;
+    while (free < slots_.size() && slots_[free] != kUnused) ++free;
+    if (free >= slots_.size()) return false;
+    for (; free > at; --free) slots_.at_mut(free) = slots_[free - 1];
+    slots_.at_mut(at) = d;
+    set_bit(hints_.mutable_data(), hint(address(d)));
+    return true;
+  }
+
   std::uint64_t home(std::uint64_t address) const noexcept { return fast_range(mix64(address), homes_); }
 
   // Eight bits per digest: for seven of eight addresses without digests one bit shows that there are none, and the
