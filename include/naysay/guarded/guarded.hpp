@@ -60,6 +60,7 @@
 #include "naysay/core/filter.hpp"
 #include "naysay/cuckoo/cuckoo.hpp"
 #include "naysay/cuckoo/growing_cuckoo.hpp"
+#include "naysay/guarded/detail/accepted_negatives.hpp"
 #include "naysay/guarded/detail/guard.hpp"
 #include "naysay/guarded/detail/pinned_index.hpp"
 #include "naysay/guarded/guard_plan.hpp"
@@ -72,6 +73,7 @@ class Guarded {
   static_assert(ErasableFilter<Base> && TunableFilter<Base>);
   using Guard = guarded::detail::Guard;
   using PinnedIndex = guarded::detail::PinnedIndex;
+  using Known = guarded::detail::AcceptedNegative;
   static constexpr bool kGrows = requires(typename Base::Params p) { p.growth; };
 
  public:
@@ -122,7 +124,7 @@ class Guarded {
     Guarded f;
     NAYSAY_TRY(f.base_, Base::build(w, base, o));
     f.guard_ = Guard(plan.entries);
-    const std::vector<Known> accepted = f.accepted(w, o);
+    const std::vector<Known> accepted = guarded::detail::accepted_negatives(f.base_, w, o, sane);
     NAYSAY_CHECK(o.go_on("guarded"));
     NAYSAY_CHECK(f.pin_given(w, p.pinned, o.capacity > 0 ? plan.covered : 0));
     NAYSAY_CHECK(f.guard_costliest(accepted, p.pinned));
@@ -290,46 +292,6 @@ class Guarded {
     return plan;
   }
 
-  // A known negative and its cost; of one that was given several times, the sum.
-  struct Known {
-    Digest digest;
-    float cost;
-  };
-  // The known negatives that the base accepts, without those that are keys.
-  std::vector<Known> accepted(const Workload& w, const BuildOptions& o) const {
-    std::vector<Known> out;
-    std::uint8_t answers[kBatch];
-    for (std::size_t at = 0; at < w.negatives.size(); at += kBatch) {
-      const auto part = w.negatives.subspan(at, std::min(kBatch, w.negatives.size() - at));
-      if (at % kTellEvery == 0 && !o.tell("guarded: querying the known negatives", at, w.negatives.size())) break;
-      naysay::may_contain(base_, part, answers);
-      for (std::size_t i = 0; i < part.size(); ++i)
-        if (answers[i] != 0) out.push_back({part[i], sane(w.cost(at + i))});
-    }
-    const auto before = [](const Known& a, const Known& b) { return a.digest < b.digest; };
-    std::stable_sort(out.begin(), out.end(), before);
-    std::size_t kept = 0;
-    for (const Known& k : out)
-      if (kept != 0 && out[kept - 1].digest == k.digest)
-        out[kept - 1].cost = std::min(out[kept - 1].cost + k.cost, Guard::kMaxCost);
-      else
-        out[kept++] = k;
-    out.resize(kept);
-    // Without those that are keys. For most keys one bit shows that they are not here.
-    Array<std::uint64_t> marks(divide_up(out.size(), 4) + 1);
-    const auto mark = [&](Digest d) { return fast_range(d.lo, marks.size() * 64); };
-    for (const Known& k : out) set_bit(marks.mutable_data(), mark(k.digest));
-    constexpr float kIsKey = -1;
-    for (const Digest& key : w.keys)
-      if (test_bit(marks.data(), mark(key)))
-        if (const auto at = std::lower_bound(out.begin(), out.end(), Known{key, 0}, before);
-            at != out.end() && at->digest == key)
-          at->cost = kIsKey;
-    out.erase(std::remove_if(out.begin(), out.end(), [](const Known& k) { return k.cost == kIsKey; }), out.end());
-    return out;
-  }
-  static constexpr std::size_t kBatch = 4096;
-
   // Pinned ones first, then the costliest, until the guard is full.
   Result<Ok> guard_costliest(const std::vector<Known>& accepted, Pinning pinned) {
     struct Entry {
@@ -367,7 +329,8 @@ class Guarded {
     if constexpr (AddressedFilter<Base>) {
       if (which == Pinning::none || (which == Pinning::costliest && most < 1)) return Ok{};
       std::vector<Digest> digests(w.negatives.begin(), w.negatives.end());
-      if (which == Pinning::costliest && most < static_cast<double>(digests.size())) digests = costliest(w, most);
+      if (which == Pinning::costliest && most < static_cast<double>(digests.size()))
+        digests = guarded::detail::costliest_negatives(w, most);
       if (const auto zero = std::find(digests.begin(), digests.end(), PinnedIndex::kUnused); zero != digests.end()) {
         if (which == Pinning::all)
           return Error{Errc::invalid_argument, "guarded: a negative has the digest 0, which cannot be pinned"};
@@ -380,19 +343,6 @@ class Guarded {
     }
     return Ok{};
   }
-  static std::vector<Digest> costliest(const Workload& w, double most) {
-    std::vector<std::uint64_t> numbers(w.negatives.size());
-    std::iota(numbers.begin(), numbers.end(), std::uint64_t{0});
-    const auto costlier = [&](std::uint64_t a, std::uint64_t b) {
-      return w.cost(a) != w.cost(b) ? w.cost(a) > w.cost(b) : w.negatives[a] < w.negatives[b];
-    };
-    const auto end = numbers.begin() + static_cast<std::ptrdiff_t>(most);
-    std::nth_element(numbers.begin(), end, numbers.end(), costlier);
-    std::vector<Digest> digests;
-    for (auto i = numbers.begin(); i != end; ++i) digests.push_back(w.negatives[*i]);
-    return digests;
-  }
-
   auto address() const noexcept {
     return [this](Digest d) noexcept { return base_.address(d); };
   }
