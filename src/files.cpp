@@ -139,8 +139,8 @@ mode_t take_owner(int fd, const std::string& target, Access access) noexcept {
 }
 
 // A rename is on disk when its folder is. Folders that may not be read and file systems without this are passed over.
-bool sync_folder(const std::string& target) noexcept {
-  const int folder = ::open(folder_of(target).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+bool sync_folder(const std::string& path) noexcept {
+  const int folder = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return true;
   const bool done = ::fsync(folder) == 0 || errno == EINVAL || errno == ENOTSUP;
   const int error = errno;
@@ -191,6 +191,7 @@ Result<AtomicFile> AtomicFile::create(const std::string& path, Access access) {
   f.path_ = path;
   f.access_ = access;
   NAYSAY_TRY(f.target_, target_of(path));
+  f.folder_ = folder_of(f.target_);  // commit() allocates nothing
   f.temporary_ = f.target_ + std::string(kTemporary) + std::string(kLetters, 'X');
   const SignalsBlocked blocked;
   f.fd_ = ::mkstemp(f.temporary_.data());
@@ -220,13 +221,14 @@ Result<Ok> AtomicFile::commit() {
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) return os_error(path_, "rename into place");
   temporary_.clear();
   forget(std::exchange(slot_, -1));
-  if (!sync_folder(target_)) return os_error(path_, "sync its folder");
+  if (!sync_folder(folder_)) return os_error(path_, "sync its folder");
   return Ok{};
 }
 
 AtomicFile::AtomicFile(AtomicFile&& other) noexcept
     : path_(std::move(other.path_)),
       target_(std::move(other.target_)),
+      folder_(std::move(other.folder_)),
       temporary_(std::exchange(other.temporary_, {})),
       access_(other.access_),
       fd_(std::exchange(other.fd_, -1)),

@@ -134,10 +134,10 @@ void run(const Options& o) {
   need_one_standard_input(inputs);
   need_distinct({{o.output.empty() ? "the filter" : "-o", output}}, inputs);
   need(files::can_create(output));
-  mention_leftovers(output);
   ProgressBar bar;
   const LockedFile held(o.filter, o.wait, &bar);
   const LockedFile held_output = same_file(o.filter, output) ? LockedFile() : LockedFile(output, o.wait, &bar);
+  mention_leftovers(output);
   AnyFilter f = need(naysay::load(o.filter));
   check(o, f);
   const Progress progress = bar.callback();

@@ -294,7 +294,9 @@ Result<Ok> Stack::save(const std::string& path) const {
   std::vector<Partition> one;
   one.push_back({number, std::move(copy)});
   NAYSAY_TRY(const auto bytes, bytes_of_partitions(one));
-  return files::write_atomically(path, bytes);
+  // As a filter's file: a secret is for the owner alone, until the owner gives others access.
+  const bool new_secret = hasher().id == HashId::siphash && !is_stack_file(path);
+  return files::write_atomically(path, bytes, new_secret ? files::Access::owner_only : files::Access::usual);
 }
 
 Result<std::vector<Partition>> open_partitions(const std::string& path, const StackChecks& checks) {

@@ -391,6 +391,12 @@ TEST_F(Updates, WorkForTextIntegersAndSecretHashes) {
   must(stack.push(held(must(make_delta(stack, {.keys = now, .dropped = gone})))));
   EXPECT_TRUE(stack.may_contain("quince") && stack.may_contain("apple") && stack.may_contain("plum"));
   EXPECT_FALSE(stack.may_contain("pear"));
+  must(stack.save(path("secret.nst")));
+  const auto access = [&] { return std::filesystem::status(path("secret.nst")).permissions(); };
+  EXPECT_EQ(access(), std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  std::filesystem::permissions(path("secret.nst"), std::filesystem::perms{0640});
+  must(stack.save(path("secret.nst")));
+  EXPECT_EQ(access(), std::filesystem::perms{0640}) << "the owner gave the group access";
   const std::vector<std::string> asked = {"quince", "pear"};
   std::vector<bool> answers(2);
   stack.may_contain(asked, answers);

@@ -50,6 +50,7 @@ class NAYSAY_EXPORT AtomicFile {
 
   std::string path_;       // as the user wrote it
   std::string target_;     // the same, links followed
+  std::string folder_;     // of target_
   std::string temporary_;  // empty once there is nothing to remove
   Access access_ = Access::usual;
   int fd_ = -1;
