@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# use.sh FOLDER: on a bare Debian, as root: installs the packages in FOLDER, runs the examples of FOLDER/README.md that
-# they are for, removes the packages, and sees that nothing of them is left. ./dev bare runs it.
+# use.sh FOLDER: on a bare Debian, as root: installs the packages in FOLDER, runs the examples of README.md and c.md in it
+# that they are for, removes the packages, and sees that nothing of them is left. ./dev bare runs it.
 set -eu
 folder=$1
 export DEBIAN_FRONTEND=noninteractive
@@ -11,9 +11,9 @@ fail() {
   exit 1
 }
 
-# block LANGUAGE: the first example of the README in that language.
+# block LANGUAGE FILE: the first example in that language.
 block() {
-  awk -v start="\`\`\`$1" '$0 == start && !done { inside = 1; next } /^```/ && inside { done = 1; exit } inside' "$folder/README.md"
+  awk -v start="\`\`\`$1" '$0 == start && !done { inside = 1; next } /^```/ && inside { done = 1; exit } inside' "$folder/$2"
 }
 # run NAME COMMAND...: a failure says which example it was.
 run() {
@@ -45,7 +45,7 @@ run "the tool" sh -euc 'printf "%s\n" evil.example worse.example worst.example >
   naysay verify blocked.nsy --keys blocked.txt
   test -f /usr/share/man/man1/naysay-build.1.gz
   test -f /usr/share/bash-completion/completions/naysay'
-block cpp >example.cpp
+block cpp README.md >example.cpp
 run "C++ through pkg-config" sh -euc 'g++ -std=c++20 example.cpp $(pkg-config --cflags --libs naysay) -o shared
   ./shared
   ldd ./shared | grep -q libnaysay.so'
@@ -54,13 +54,11 @@ cp example.cpp project/
 printf '%s\n' 'cmake_minimum_required(VERSION 3.25)' 'project(example CXX)' 'find_package(naysay REQUIRED)' \
   'add_executable(example example.cpp)' 'target_link_libraries(example PRIVATE naysay::naysay)' >project/CMakeLists.txt
 run "C++ through CMake" sh -euc 'cmake -S project -B made >/dev/null && cmake --build made && made/example'
-block c >example.c
-if [ -s example.c ]; then
-  run "C" sh -euc 'gcc -std=c99 -Wall -Werror example.c $(pkg-config --cflags --libs naysay) -o c_example && ./c_example'
-fi
+block c c.md >example.c
+run "C" sh -euc 'gcc -std=c99 -Wall -Werror example.c $(pkg-config --cflags --libs naysay-c) -o c_example && ./c_example'
 case $(echo "$folder"/*.deb) in
   *python3-naysay*)
-    block python >example.py
+    block python README.md >example.py
     [ -s example.py ] || fail "README.md has no example in Python"
     run "Python" python3 example.py
     ;;
