@@ -108,8 +108,8 @@ TEST(SharedGuard, HasNoneUnlessItWasGivenOne) {
 
 TEST(SharedGuard, KeepsPinnedNegativesOutWhateverIsInserted) {
   const auto pinned = numbers(kAbsent, 3000);
-  auto f = SharedFilter::build_guarded({.negatives = pinned}, {.bits_per_key = 60, .guard = 800, .pinned = true},
-                                       {.capacity = 4000});
+  auto f = SharedFilter::build_guarded({.negatives = pinned},
+                                       {.bits_per_key = 60, .guard = 800, .pinned = Pinning::all}, {.capacity = 4000});
   ASSERT_TRUE(f) << f.error().message;
   EXPECT_EQ(f->pinned(), 3000u);
   for (std::uint64_t i = 0; i < 20'000; ++i) {
