@@ -2,8 +2,11 @@
 // Speed of filters that live in a service: ratios within one process.
 //
 //   live_speed growth [N0] [GROWTH] [BITS]   growing-cuckoo against cuckoo: bits, rate, ns per operation, longest pause
-//   live_speed shared [SECONDS]              reads per second: unlocked, shared, a shared mutex; alone and next to a writer
+//   live_speed shared [SECONDS] [KEYS]       reads per second: unlocked, shared, guarded, a shared mutex; alone and next to
+//                                            a writer. Fails if a key was lost
 //   live_speed swap [SECONDS]                reads of a static filter while it is swapped
+//
+// Times are CPU times of the thread that is measured, so that a busy machine disturbs them little. ./dev bench live
 #include <time.h>
 
 #include <algorithm>
@@ -86,7 +89,7 @@ int growth(std::uint64_t n0, double times, double bits) {
 
 // Reads per second of one reader's CPU time, while `writer`, if any, runs.
 template <class Ask, class Write>
-double reads(double length, Ask&& ask, Write&& writer, bool writing, double& writes) {
+double reads(double length, std::uint64_t range, Ask&& ask, Write&& writer, bool writing, double& writes) {
   std::atomic<bool> stop{false};
   std::uint64_t written = 0;
   std::thread other;
@@ -97,7 +100,7 @@ double reads(double length, Ask&& ask, Write&& writer, bool writing, double& wri
   const double start = wall(), mine = cpu();
   std::uint64_t n = 0, hits = 0;
   while (wall() - start < length)
-    for (int i = 0; i < 4096; ++i, ++n) hits += ask(digest(fast_range(mix64(n), 4'000'000)));
+    for (int i = 0; i < 4096; ++i, ++n) hits += ask(digest(fast_range(mix64(n), range)));
   const double rate = static_cast<double>(n) / (cpu() - mine);
   stop = true;
   if (writing) other.join();
@@ -106,16 +109,18 @@ double reads(double length, Ask&& ask, Write&& writer, bool writing, double& wri
   return rate;
 }
 
-int shared(double length) {
-  std::vector<Digest> keys(2'000'000);
+int shared(double length, std::uint64_t count) {
+  std::vector<Digest> keys(count);
   for (std::uint64_t i = 0; i < keys.size(); ++i) keys[i] = digest(i);
   const GrowingCuckoo::Params params{.bits_per_key = 18, .growth = 16};
   auto alone = GrowingCuckoo::build({.keys = keys}, params);
   auto both = SharedFilter::build({.keys = keys}, params);
-  if (!alone || !both) return 1;
+  auto guarded = SharedFilter::build_guarded({.keys = keys}, {.bits_per_key = 19, .guard = 1000, .growth = 16});
+  if (!alone || !both || !guarded) return 1;
   std::shared_mutex mutex;
-  const auto churn = [&](auto& f, std::uint64_t i) {  // keys 0 .. 2e6 stay in; others are inserted and erased
-    const Digest d = digest(10'000'000 + i / 2 % 100'000);
+  const std::uint64_t range = 2 * count;              // half of the queries are about keys
+  const auto churn = [&](auto& f, std::uint64_t i) {  // the keys stay in; others are inserted and erased
+    const Digest d = digest(10 * count + i / 2 % 100'000);
     i % 2 == 0 ? f.insert(d) : f.erase(d);
   };
   double writes = 0;
@@ -130,20 +135,30 @@ int shared(double length) {
     return alone->may_contain(d);
   };
   const auto none = [](std::uint64_t) {};
-  const double base = reads(length, ask_alone, none, false, writes);
+  const double base = reads(length, range, ask_alone, none, false, writes);
   line("no lock, no writer", base, base);
-  double rate = reads(length, ask_shared, none, false, writes);
+  double rate = reads(length, range, ask_shared, none, false, writes);
   line("SharedFilter, no writer", rate, base);
   rate = reads(
-      length, ask_shared, [&](std::uint64_t i) { churn(*both, i); }, true, writes);
+      length, range, ask_shared, [&](std::uint64_t i) { churn(*both, i); }, true, writes);
   line("SharedFilter, a writer that inserts and erases", rate, base);
   rate = reads(
-      length, ask_shared, [&](std::uint64_t i) { both->insert(digest(100'000'000 + i)); }, true, writes);
+      length, range, ask_shared, [&](std::uint64_t i) { both->insert(digest(100 * count + i)); }, true, writes);
   line("SharedFilter, a writer that makes it grow", rate, base);
-  rate = reads(length, ask_mutex, none, false, writes);
+  const auto ask_guarded = [&](Digest d) { return guarded->may_contain(d); };
+  for (std::uint64_t i = 0; guarded->guarded() < 500; ++i) guarded->adapt(digest(1000 * count + i));
+  rate = reads(length, range, ask_guarded, none, false, writes);
+  line("SharedFilter with a guard, no writer", rate, base);
+  rate = reads(
+      length, range, ask_guarded, [&](std::uint64_t i) { churn(*guarded, i); }, true, writes);
+  line("SharedFilter with a guard, a writer", rate, base);
+  rate = reads(
+      length, range, ask_guarded, [&](std::uint64_t i) { guarded->adapt(digest(2000 * count + i)); }, true, writes);
+  line("SharedFilter with a guard, one that reports", rate, base);
+  rate = reads(length, range, ask_mutex, none, false, writes);
   line("shared_mutex, no writer", rate, base);
   rate = reads(
-      length, ask_mutex,
+      length, range, ask_mutex,
       [&](std::uint64_t i) {
         const std::unique_lock lock(mutex);
         churn(*alone, i);
@@ -151,7 +166,7 @@ int shared(double length) {
       true, writes);
   line("shared_mutex, a writer", rate, base);
   std::uint64_t lost = 0;
-  for (const Digest& d : keys) lost += !both->may_contain(d);
+  for (const Digest& d : keys) lost += !both->may_contain(d) + !guarded->may_contain(d);
   std::printf("keys lost: %llu\n", static_cast<unsigned long long>(lost));
   return lost != 0;
 }
@@ -164,13 +179,14 @@ int swap(double length) {
   const Cuckoo plain = *first;
   Swapped<Cuckoo> live(*first);
   double writes = 0;
+  const std::uint64_t range = 2 * keys.size();
   const double base = reads(
-      length, [&](Digest d) { return plain.may_contain(d); }, [](std::uint64_t) {}, false, writes);
+      length, range, [&](Digest d) { return plain.may_contain(d); }, [](std::uint64_t) {}, false, writes);
   const auto ask = [&](Digest d) { return live.read([d](const Cuckoo& f) { return f.may_contain(d); }); };
   const double quiet = reads(
-      length, ask, [](std::uint64_t) {}, false, writes);
+      length, range, ask, [](std::uint64_t) {}, false, writes);
   const double busy = reads(
-      length, ask, [&](std::uint64_t) { live.swap(plain); }, true, writes);
+      length, range, ask, [&](std::uint64_t) { live.swap(plain); }, true, writes);
   std::printf("no handle %.1f M reads/s; Swapped %.1f (%.2f x); next to %.0f swaps/s %.1f (%.2f x)\n", base / 1e6,
               quiet / 1e6, quiet / base, writes, busy / 1e6, busy / base);
   return 0;
@@ -183,8 +199,8 @@ int main(int count, char** words) {
   const char* what = count > 1 ? words[1] : "";
   if (!std::strcmp(what, "growth"))
     return growth(static_cast<std::uint64_t>(number(2, 65536)), number(3, 64), number(4, 21.2));
-  if (!std::strcmp(what, "shared")) return shared(number(2, 1));
+  if (!std::strcmp(what, "shared")) return shared(number(2, 1), static_cast<std::uint64_t>(number(3, 2e6)));
   if (!std::strcmp(what, "swap")) return swap(number(2, 1));
-  std::puts("live_speed growth [N0] [GROWTH] [BITS] | shared [SECONDS] | swap [SECONDS]");
+  std::puts("live_speed growth [N0] [GROWTH] [BITS] | shared [SECONDS] [KEYS] | swap [SECONDS]");
   return 2;
 }
