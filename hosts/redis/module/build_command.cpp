@@ -23,8 +23,6 @@ namespace naysay::redis {
 
 namespace {
 
-struct Cancelled {};
-
 struct Job {
   std::string filter = "taught-ribbon";
   std::vector<Param> params;
@@ -50,13 +48,9 @@ struct Job {
                        .key_bytes = key_bytes,
                        .negative_bytes = negative_bytes};
       BuildOptions o;
-      o.progress = [this](std::string_view, std::uint64_t, std::uint64_t) {
-        if (must_end()) throw Cancelled{};
-        return true;
-      };
+      o.progress = [this](std::string_view, std::uint64_t, std::uint64_t) { return !must_end(); };
       result.emplace(AnyFilter::build(filter, w, params, o, KeyKind::text));
       if (must_end()) result.reset();
-    } catch (const Cancelled&) {
     } catch (const std::bad_alloc&) {
       result.emplace(Error{Errc::no_memory, "there is not enough memory to build the filter"});
     }

@@ -5,7 +5,6 @@
 // NS.ADD creates depends on the settings of this server: replicas are sent the NS.RESERVE that makes the same.
 #include "commands.hpp"
 
-#include <climits>
 #include <vector>
 
 #include "naysay/guarded/guarded.hpp"
@@ -23,10 +22,10 @@ std::uint64_t limit(const Call& c) {
 }
 
 void need_room_for(const Call& c, const Shape& shape) {
-  const double bytes = need(bytes_of(shape)), most = static_cast<double>(limit(c));
+  const std::uint64_t bytes = need(bytes_of(shape)), most = limit(c);
   if (most > 0 && bytes > most)
-    throw Refusal{"OOM the filter needs " + rounded_text(bytes) + " bytes, and naysay.max-memory-per-key allows " +
-                  rounded_text(most)};
+    throw Refusal{"OOM the filter needs up to " + std::to_string(bytes) +
+                  " bytes, and naysay.max-memory-per-key allows " + std::to_string(most)};
 }
 void need_room(const Call& c, const StoredFilter& stored) {
   if (const std::uint64_t most = limit(c); most != 0 && stored.bytes() >= most)
@@ -86,8 +85,9 @@ std::string not_inserted(Outcome o, const AnyFilter& f) {
   return "FULL the filter has no room for more than " + std::to_string(f.keys()) + " items";
 }
 
-// Replies one answer per item: true if it was denied before, or an error.
-int insert_items(Call& c, const Shape& shape, int first) {
+// Replies one answer per item: true if it was denied before, or an error. With `absent_only` an item that is accepted
+// already is not inserted again.
+int insert_items(Call& c, const Shape& shape, int first, bool absent_only = false) {
   OpenKey key(c.ctx, c.key(), server::kRead | server::kWrite);
   AnyFilter& f = filter_for_items(c, key, shape);
   server::ReplyWithArray(c.ctx, c.size() - first);
@@ -95,7 +95,9 @@ int insert_items(Call& c, const Shape& shape, int first) {
   for (int i = first; i < c.size(); ++i) {
     const Digest d = f.hasher()(c.arg(i));
     const bool is_new = !f.may_contain(d);
-    if (const Outcome o = f.insert(d); o) {
+    if (absent_only && !is_new) {
+      c.truth(false);
+    } else if (const Outcome o = f.insert(d); o) {
       c.truth(is_new);
       changed = true;
       ++counters.inserted;
@@ -173,17 +175,25 @@ int ns_reserve(Call& c) {
   return c.ok();
 }
 
-int ns_add(Call& c) {
+namespace {
+
+int add_one(Call& c, bool absent_only) {
   if (c.size() != 3) return server::WrongArity(c.ctx);
   OpenKey key(c.ctx, c.key(), server::kRead | server::kWrite);
   AnyFilter& f = filter_for_items(c, key, settings.shape());
   const Digest d = f.hasher()(c.arg(2));
   const bool is_new = !f.may_contain(d);
+  if (absent_only && !is_new) return c.truth(false);
   if (const Outcome o = f.insert(d); !o) throw Refusal{not_inserted(o, f)};
   ++counters.inserted;
   c.changed("ns.add");
   return c.truth(is_new);
 }
+
+}  // namespace
+
+int ns_add(Call& c) { return add_one(c, false); }
+int ns_addnx(Call& c) { return add_one(c, true); }
 
 int ns_madd(Call& c) {
   if (c.size() < 3) return server::WrongArity(c.ctx);
@@ -193,7 +203,7 @@ int ns_madd(Call& c) {
 int ns_insert(Call& c) {
   if (c.size() < 4) return server::WrongArity(c.ctx);
   Shape shape = settings.shape();
-  bool create_it = true;
+  bool create_it = true, absent_only = false;
   while (!c.takes("ITEMS")) {
     if (c.takes("CAPACITY"))
       shape.capacity = c.whole("CAPACITY", 1, kMostCapacity);
@@ -201,13 +211,15 @@ int ns_insert(Call& c) {
       shape.error_rate = c.number("ERROR", kLeastRate, kMostRate);
     else if (c.takes("NOCREATE"))
       create_it = false;
+    else if (c.takes("NX"))
+      absent_only = true;
     else if (!take_option(c, shape))
       throw Refusal{"ERR '" + std::string(c.next()) + "' is no option of NS.INSERT; items stand after ITEMS"};
   }
   if (!c.more()) return server::WrongArity(c.ctx);
   if (!create_it && OpenKey(c.ctx, c.key(), server::kRead).stored() == nullptr)
     throw Refusal{"ERR the key does not exist, and NOCREATE is given"};
-  return insert_items(c, shape, c.position());
+  return insert_items(c, shape, c.position(), absent_only);
 }
 
 int ns_exists(Call& c) {

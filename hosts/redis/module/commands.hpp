@@ -8,6 +8,7 @@ namespace naysay::redis {
 
 int ns_reserve(Call& c);
 int ns_add(Call& c);
+int ns_addnx(Call& c);
 int ns_madd(Call& c);
 int ns_insert(Call& c);
 int ns_exists(Call& c);

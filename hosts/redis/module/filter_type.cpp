@@ -17,20 +17,28 @@ const char* chars(const std::byte* p) { return reinterpret_cast<const char*>(p);
 
 void save_text(RedisModuleIO* io, std::string_view text) { server::SaveStringBuffer(io, text.data(), text.size()); }
 
+// A number of bytes, then strings of at most kChunkBytes each.
 void save_chunks(RedisModuleIO* io, std::string_view bytes) {
   server::SaveUnsigned(io, bytes.size());
   for (; !bytes.empty(); bytes.remove_prefix(std::min(kChunkBytes, bytes.size())))
     save_text(io, bytes.substr(0, kChunkBytes));
+}
+void save_chunks(RedisModuleIO* io, const AnyFilter& filter) {
+  const FileImage image = filter.image();
+  server::SaveUnsigned(io, image.size());
+  (void)image.write(
+      [&](std::span<const std::byte> piece) -> Result<Ok> {
+        save_text(io, {chars(piece.data()), piece.size()});
+        return Ok{};
+      },
+      kChunkBytes);
 }
 
 void rdb_save(RedisModuleIO* io, void* value) {
   const auto& s = *static_cast<const StoredFilter*>(value);
   const bool bytes = s.filter && !s.mapped();
   server::SaveUnsigned(io, (bytes ? kFilter : 0) | (s.mapped() ? kFile : 0) | (s.incoming.empty() ? 0 : kIncoming));
-  if (bytes) {
-    const std::vector<std::byte> all = s.filter->to_bytes();
-    save_chunks(io, {chars(all.data()), all.size()});
-  }
+  if (bytes) save_chunks(io, *s.filter);
   if (s.mapped()) {
     save_text(io, s.path);
     server::SaveUnsigned(io, s.checksum);
@@ -69,6 +77,31 @@ class Loader {
     }
     return true;
   }
+  // The same as a filter, without its bytes in memory besides.
+  Result<AnyFilter> filter() {
+    const Error cut{Errc::corrupt, "the payload ends too early, or its parts do not add up"};
+    std::uint64_t size = 0, read = 0;
+    if (!number(size)) return cut;
+    std::string piece;
+    std::size_t at = 0;
+    auto f = AnyFilter::load(
+        [&](std::span<std::byte> room) -> Result<std::size_t> {
+          if (at == piece.size()) {
+            piece.clear();
+            at = 0;
+            if (read == size) return std::size_t{0};
+            if (!text(piece, size - read) || piece.empty()) return cut;
+            read += piece.size();
+          }
+          const std::size_t n = std::min(room.size(), piece.size() - at);
+          std::memcpy(room.data(), piece.data() + at, n);
+          at += n;
+          return n;
+        },
+        size);
+    if (f && (read != size || at != piece.size())) return cut;
+    return of_text(std::move(f));
+  }
 
  private:
   RedisModuleIO* io_;
@@ -84,9 +117,7 @@ Result<std::unique_ptr<StoredFilter>> load(RedisModuleIO* io, int version) {
   if (flags > (kFilter | kFile | kIncoming) || (flags & (kFilter | kFile)) == (kFilter | kFile) || flags == 0)
     return Error{Errc::corrupt, "the payload has flags " + std::to_string(flags)};
   if (flags & kFilter) {
-    std::string bytes;
-    if (!from.chunks(bytes)) return cut;
-    NAYSAY_TRY(s->filter, filter_from(std::as_bytes(std::span(bytes.data(), bytes.size()))));
+    NAYSAY_TRY(s->filter, from.filter());
   }
   if (flags & kFile) {
     std::string path;
@@ -122,7 +153,12 @@ void for_each_command(const StoredFilter& s, Emit&& emit) {
   };
   if (s.filter && !s.mapped()) {
     std::uint64_t end = 0;
-    for_each_chunk(*s.filter, [&](std::span<const std::byte> part) { chunk(end, chars(part.data()), part.size()); });
+    (void)s.filter->save(
+        [&](std::span<const std::byte> part) -> Result<Ok> {
+          chunk(end, chars(part.data()), part.size());
+          return Ok{};
+        },
+        kChunkBytes);
   }
   std::uint64_t end = 0;
   for (std::string_view rest = s.incoming; !rest.empty(); rest.remove_prefix(std::min(kChunkBytes, rest.size())))
@@ -147,8 +183,9 @@ void digest(RedisModuleDigest* to, void* value) {
     server::DigestAddStringBuffer(to, s.path.data(), s.path.size());
     server::DigestAddStringBuffer(to, reinterpret_cast<const char*>(&s.checksum), sizeof s.checksum);
   } else if (s.filter) {
-    for_each_chunk(*s.filter, [&](std::span<const std::byte> part) {
+    (void)s.filter->save([&](std::span<const std::byte> part) -> Result<Ok> {
       server::DigestAddStringBuffer(to, chars(part.data()), part.size());
+      return Ok{};
     });
   }
   if (!s.incoming.empty()) server::DigestAddStringBuffer(to, s.incoming.data(), s.incoming.size());

@@ -97,22 +97,15 @@ Result<AnyFilter> make_filter(const Shape& shape) {
   return AnyFilter::build(r.type->name, Workload{}, r.params, {.capacity = shape.capacity}, KeyKind::text);
 }
 
-Result<double> bytes_of(const Shape& shape) {
+Result<std::uint64_t> bytes_of(const Shape& shape) {
   NAYSAY_TRY(const Recipe r, recipe_of(shape));
-  return r.bits_per_key * static_cast<double>(shape.capacity) / 8;
+  return bytes_for(r.type->name, shape.capacity, r.params);
 }
 
-void for_each_chunk(const AnyFilter& filter, const Sink& sink) {
-  const std::vector<std::byte> all = filter.to_bytes();
-  for (std::size_t at = 0; at < all.size(); at += kChunkBytes)
-    sink(std::span(all).subspan(at, std::min(kChunkBytes, all.size() - at)));
-}
-
-Result<AnyFilter> filter_from(std::span<const std::byte> bytes) {
-  NAYSAY_TRY(AnyFilter f, AnyFilter::load(bytes));
-  if (f.key_kind() == KeyKind::integer)
+Result<AnyFilter> of_text(Result<AnyFilter> filter) {
+  if (filter && filter->key_kind() == KeyKind::integer)
     return Error{Errc::unsupported, "the filter was built from integers; items are text, so build it from text"};
-  return f;
+  return filter;
 }
 
 Result<std::string> real_path(const std::string& path) {
@@ -142,10 +135,8 @@ Result<Ok> map_into(StoredFilter& stored, const std::string& path, std::uint64_t
   const std::uint64_t found = word_at({header, sizeof header}, kChecksumAt);
   if (checksum != 0 && found != checksum)
     return fail({Errc::corrupt, path + ": it is another file than the one that was loaded; its checksum differs"});
-  auto f = naysay::open(path);
+  auto f = of_text(naysay::open(path));
   if (!f) return fail(std::move(f).error());
-  if (f->key_kind() == KeyKind::integer)
-    return fail({Errc::unsupported, path + ": the filter was built from integers; items are text"});
   stored.checksum = found;
   stored.filter = std::move(*f);
   stored.trouble.clear();
@@ -181,7 +172,7 @@ Result<bool> take_chunk(StoredFilter& stored, std::uint64_t end, std::string_vie
     whole.append(stored.incoming).append(bytes);
     all = whole;
   }
-  NAYSAY_TRY(AnyFilter f, filter_from(std::as_bytes(std::span(all.data(), all.size()))));
+  NAYSAY_TRY(AnyFilter f, of_text(AnyFilter::load(std::as_bytes(std::span(all.data(), all.size())))));
   stored.filter = std::move(f);
   stored.path.clear();
   stored.checksum = 0;

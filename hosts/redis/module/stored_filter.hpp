@@ -11,10 +11,8 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -60,17 +58,13 @@ struct StoredFilter {
 
 // An empty filter of this shape.
 Result<AnyFilter> make_filter(const Shape& shape);
-// The bytes that it will have, about.
-Result<double> bytes_of(const Shape& shape);
+// The most bytes that it will have.
+Result<std::uint64_t> bytes_of(const Shape& shape);
 
 // ---- bytes ----------------------------------------------------------------------------------------------------------
 
-// Calls sink(bytes) for each part of the filter's file, in their order; all but the last have kChunkBytes.
-using Sink = std::function<void(std::span<const std::byte>)>;
-void for_each_chunk(const AnyFilter& filter, const Sink& sink);
-
-// A filter from the bytes of a file. Refuses one that was built from integers: items are text.
-Result<AnyFilter> filter_from(std::span<const std::byte> bytes);
+// The filter, if it was built from text: items are text.
+Result<AnyFilter> of_text(Result<AnyFilter> filter);
 
 // The path without links and dots.
 Result<std::string> real_path(const std::string& path);

@@ -216,7 +216,8 @@ class Cluster:
     """Masters with all slots in equal parts, and as many replicas as are asked for, on 127.0.0.1."""
 
     def __init__(self, module, masters=3, replicas=0, options=()):
-        self.servers = [Server(module, "--cluster-enabled", "yes", "--cluster-node-timeout", "1000", *options, port=True)
+        patience = "3000" if replicas else "30000"  # a busy machine must not look like a dead server
+        self.servers = [Server(module, "--cluster-enabled", "yes", "--cluster-node-timeout", patience, *options, port=True)
                         for _ in range(masters + replicas)]
         ids = [s.client().call("CLUSTER", "MYID") for s in self.servers]
         for i, s in enumerate(self.servers):
