@@ -76,8 +76,6 @@ struct Failure {
   Failure(Error e) : code(code_of(e.code)), message(std::move(e.message)) {}
 };
 
-struct Cancelled {};  // thrown by a callback that wants an end
-
 naysay_code report(naysay_error* to, naysay_code code, std::string_view message) noexcept {
   if (to) {
     constexpr std::string_view kCut = "...";
@@ -98,8 +96,6 @@ naysay_code guarded(naysay_error* error, Body&& body) {
   try {
     const Failure f = body();
     return report(error, f.code, f.message);
-  } catch (const Cancelled&) {
-    return report(error, NAYSAY_CANCELLED, "a callback asked for an end; nothing has changed");
   } catch (const std::bad_alloc&) {
     return report(error, NAYSAY_NO_MEMORY, "not enough memory; nothing has changed");
   } catch (const std::length_error&) {
@@ -117,14 +113,7 @@ naysay_code guarded(naysay_error* error, Body&& body) {
 #endif
 }
 
-// The one place that turns a wish for an end into one.
-void stop_if(int wanted) {
-#if defined(__cpp_exceptions)
-  if (wanted != 0) throw Cancelled{};
-#else
-  (void)wanted;
-#endif
-}
+constexpr const char* kStopped = "a callback asked for an end; nothing has changed";
 
 Failure is_null(const char* what) { return {NAYSAY_INVALID_ARGUMENT, std::string(what) + " is NULL; give one"}; }
 
@@ -309,7 +298,7 @@ Failure read_options(const naysay_build_options* given, naysay_build_options& to
 Progress progress_of(const naysay_build_options& o) {
   if (!o.progress) return {};
   return [&o](std::string_view stage, std::uint64_t done, std::uint64_t total) {
-    stop_if(o.progress(o.progress_user, std::string(stage).c_str(), done, total));
+    return o.progress(o.progress_user, std::string(stage).c_str(), done, total) == 0;
   };
 }
 
@@ -468,8 +457,7 @@ const naysay_type* opaque(const FilterType* type) { return reinterpret_cast<cons
 
 Failure visit_all(const std::vector<Param>& params, naysay_visit visit, void* user) {
   for (const Param& p : params)
-    if (visit(user, p.name.c_str(), p.value.c_str()) != 0)
-      return {NAYSAY_CANCELLED, "a callback asked for an end; nothing has changed"};
+    if (visit(user, p.name.c_str(), p.value.c_str()) != 0) return {NAYSAY_CANCELLED, kStopped};
   return {};
 }
 
@@ -564,6 +552,27 @@ naysay_code naysay_build(const char* filter, naysay_keys keys, naysay_keys negat
   });
 }
 
+naysay_code naysay_bytes_for(const char* filter, uint64_t keys, const naysay_build_options* options, uint64_t* bytes,
+                             naysay_error* error) {
+  return guarded(error, [&]() -> Failure {
+    NAYSAY_NEED(filter);
+    NAYSAY_NEED(bytes);
+    naysay_build_options o;
+    if (Failure wrong = read_options(options, o); wrong.code) return wrong;
+    const FilterType* type = find_filter(std::string_view(filter));
+    std::vector<Param> params;
+    if (type) {
+      auto given = params_of(*type, o, false);
+      if (!given) return std::move(given).error();
+      params = std::move(*given);
+    }
+    const auto most = bytes_for(filter, std::max(keys, o.capacity), params);
+    if (!most) return most.error();
+    *bytes = *most;
+    return {};
+  });
+}
+
 naysay_code naysay_build_from_files(const char* filter, const char* keys_path, const char* negatives_path,
                                     const naysay_build_options* options, naysay_filter** out, naysay_error* error) {
   return guarded(error, [&]() -> Failure {
@@ -645,8 +654,19 @@ naysay_code naysay_save_to(const naysay_filter* filter, naysay_write write, void
   return guarded(error, [&]() -> Failure {
     NAYSAY_NEED(filter);
     NAYSAY_NEED(write);
-    const std::vector<std::byte> bytes = filter->filter.to_bytes();
-    if (write(user, bytes.data(), bytes.size()) != 0) return {NAYSAY_CANCELLED, "a callback asked for an end"};
+    auto saved = filter->filter.save([&](std::span<const std::byte> piece) -> Result<Ok> {
+      if (write(user, piece.data(), piece.size()) != 0) return Error{Errc::cancelled, kStopped};
+      return Ok{};
+    });
+    if (!saved) return std::move(saved).error();
+    return {};
+  });
+}
+naysay_code naysay_file_bytes(const naysay_filter* filter, uint64_t* bytes, naysay_error* error) {
+  return guarded(error, [&]() -> Failure {
+    NAYSAY_NEED(filter);
+    NAYSAY_NEED(bytes);
+    *bytes = filter->filter.image().size();
     return {};
   });
 }
@@ -814,6 +834,7 @@ naysay_code naysay_compare(const char* const* filters, size_t filter_count, nays
         return AnyFilter::build(type->name, w, params, how, kind_of(keys));
       };
       const auto built = build();
+      if (!built && built.error().code == Errc::cancelled) return built.error();
       if (!built) {
         row.problem = built.error().message.c_str();
       } else {
@@ -827,7 +848,7 @@ naysay_code naysay_compare(const char* const* filters, size_t filter_count, nays
         row.batch_ns = query_ns(*built, trial, reads);
         row.bytes = (built->size_bits() + 7) / 8;
       }
-      if (take(user, &row) != 0) return {NAYSAY_CANCELLED, "a callback asked for an end"};
+      if (take(user, &row) != 0) return {NAYSAY_CANCELLED, kStopped};
     }
     return {};
   });

@@ -191,7 +191,12 @@ typedef struct naysay_build_options {
 NAYSAY_EXPORT naysay_code naysay_build(const char* filter, naysay_keys keys, naysay_keys negatives, const float* costs,
                                        const naysay_build_options* options, naysay_filter** out, naysay_error* error);
 
-// The same from files: one key per line, negatives as key<TAB>cost; plain, gzip or zstd. `negatives_path` may be NULL.
+// At most this many bytes has such a filter with room for this many keys, in memory and as a file; before it is built.
+// What pinned negatives add (naysay_index_bits) is not counted.
+NAYSAY_EXPORT naysay_code naysay_bytes_for(const char* filter, uint64_t keys, const naysay_build_options* options,
+                                           uint64_t* bytes, naysay_error* error);
+
+// naysay_build from files: one key per line, negatives as key<TAB>cost; plain, gzip or zstd. `negatives_path` may be NULL.
 NAYSAY_EXPORT naysay_code naysay_build_from_files(const char* filter, const char* keys_path, const char* negatives_path,
                                                   const naysay_build_options* options, naysay_filter** out,
                                                   naysay_error* error);
@@ -211,6 +216,8 @@ NAYSAY_EXPORT naysay_code naysay_save(const naysay_filter* filter, const char* p
 typedef int (*naysay_write)(void* user, const void* data, size_t size);
 NAYSAY_EXPORT naysay_code naysay_save_to(const naysay_filter* filter, naysay_write write, void* user,
                                          naysay_error* error);
+// How many there are.
+NAYSAY_EXPORT naysay_code naysay_file_bytes(const naysay_filter* filter, uint64_t* bytes, naysay_error* error);
 // A copy with memory of its own.
 NAYSAY_EXPORT naysay_code naysay_clone(const naysay_filter* filter, naysay_filter** out, naysay_error* error);
 // NULL is allowed.

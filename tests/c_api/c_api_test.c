@@ -185,6 +185,10 @@ static void one_filter(const naysay_type* type) {
 
   // Through bytes and back.
   b = bytes_of(f);
+  MUST(naysay_file_bytes(f, &done, &error));
+  CHECK(done == b.size);
+  MUST(naysay_bytes_for(context, kKeys, &options, &done, &error));
+  CHECK(done >= b.size - naysay_index_bits(f) / 8 && done < b.size + 4 * kKeys + 65536);
   MUST(naysay_load_bytes(b.data, b.size, &g, &error));
   MUST(naysay_view(b.data, b.size, &view, &error));
   CHECK(same(f, g) && same(f, view));
@@ -265,7 +269,17 @@ static void one_filter(const naysay_type* type) {
   }
   if (can & NAYSAY_CAN_WARM) {
     CHECK(naysay_is_full(f) == 0 || naysay_is_full(f) == 1);
-    MUST(naysay_warm(f, naysay_integers(keys, kKeys), &error));
+    // Exactly the keys that it holds: strangers[0] was inserted above.
+    if (can & NAYSAY_CAN_INSERT && !(can & NAYSAY_CAN_ERASE)) {
+      uint64_t* held = malloc((kKeys + 1) * sizeof *held);
+      if (!held) exit(2);
+      memcpy(held, keys, kKeys * sizeof *held);
+      held[kKeys] = strangers[0];
+      MUST(naysay_warm(f, naysay_integers(held, kKeys + 1), &error));
+      free(held);
+    } else {
+      MUST(naysay_warm(f, naysay_integers(keys, kKeys), &error));
+    }
     for (i = 0; i < kKeys; ++i) CHECK(naysay_contains_integer(f, keys[i]) == 1);
   } else {
     CHECK(naysay_is_full(f) == 0);

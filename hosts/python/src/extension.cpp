@@ -97,6 +97,7 @@ PyObject* raise(const naysay_error& error, Call call = Call::other) {
   switch (error.code) {
     case NAYSAY_INVALID_ARGUMENT:
     case NAYSAY_OUT_OF_BUDGET:
+    case NAYSAY_CHOSEN_KEYS:
     case NAYSAY_CORRUPT:
       type = PyExc_ValueError;
       break;
@@ -720,16 +721,20 @@ PyObject* filter_save(PyObject* self, PyObject* path) {
   return code == NAYSAY_OK ? Py_NewRef(Py_None) : raise(error);
 }
 
-int to_bytes_object(void* user, const void* data, std::size_t size) {
-  auto* const to = static_cast<Ref*>(user);
-  to->reset(PyBytes_FromStringAndSize(static_cast<const char*>(data), static_cast<Py_ssize_t>(size)));
-  return *to ? 0 : 1;
+int append_piece(void* user, const void* data, std::size_t size) {
+  char*& to = *static_cast<char**>(user);
+  std::memcpy(to, data, size);
+  to += size;
+  return 0;
 }
 PyObject* filter_to_bytes(PyObject* self, PyObject*) {
   naysay_error error;
-  Ref bytes;
-  const naysay_code code = naysay_save_to(filter_of(self), to_bytes_object, &bytes, &error);
-  if (PyErr_Occurred()) return nullptr;
+  std::uint64_t size = 0;
+  if (naysay_file_bytes(filter_of(self), &size, &error) != NAYSAY_OK) return raise(error);
+  Ref bytes(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size)));
+  if (!bytes) return nullptr;
+  char* to = PyBytes_AsString(bytes.get());
+  const naysay_code code = naysay_save_to(filter_of(self), append_piece, &to, &error);
   return code == NAYSAY_OK ? bytes.release() : raise(error);
 }
 
