@@ -57,7 +57,7 @@ naysay_package(dev libnaysay-dev libdevel "${what}
 This package has the headers for C and C++, the static library, and files
 for CMake and pkg-config.")
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libnaysay0 (= ${PROJECT_VERSION}), zlib1g-dev, libzstd-dev")
-set(CPACK_DEBIAN_DEV_PACKAGE_SUGGESTS "libleveldb-dev, librocksdb-dev")
+set(CPACK_DEBIAN_DEV_PACKAGE_SUGGESTS "libleveldb-dev, librocksdb-dev, libssl-dev")
 if(NAYSAY_TOOL)
   naysay_package(tool naysay utils "${what}
 
