@@ -16,6 +16,12 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/naysay-config.cmake ${CMAKE_CURRENT_BI
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/naysay)
 # relative to the .pc file, so that the tree can be installed and moved anywhere
 file(RELATIVE_PATH NAYSAY_PREFIX_FROM_PC /p/${CMAKE_INSTALL_LIBDIR}/pkgconfig /p)
+# What a static library leaves to its users to link; a shared one brings it itself.
+if(BUILD_SHARED_LIBS)
+  set(NAYSAY_PC_REQUIRES Requires.private)
+else()
+  set(NAYSAY_PC_REQUIRES Requires)
+endif()
 configure_file(cmake/naysay.pc.in naysay.pc @ONLY)
 configure_file(cmake/naysay-c.pc.in naysay-c.pc @ONLY)  # without the options for C++
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/naysay.pc ${CMAKE_CURRENT_BINARY_DIR}/naysay-c.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -9,10 +9,6 @@ cmake --install "$build" --prefix "$work/prefix" >/dev/null
 cmake -S "$source/project" -B "$work/cmake" -G Ninja -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_CXX_COMPILER="$compiler" >/dev/null
 cmake --build "$work/cmake" >/dev/null
 "$work/cmake/outside"
-flags=$(PKG_CONFIG_PATH=$(dirname "$(find "$work/prefix" -name naysay.pc)") pkg-config --static --cflags --libs naysay)
-# shellcheck disable=SC2086
-"$compiler" "$source/project/outside.cpp" $flags -o "$work/outside"
-"$work/outside"
 # The first C example of docs/c.md, in C99, against the install tree.
 sed -n '/^```c$/,/^```$/p' "$source/../../docs/c.md" | sed '/^```/d' >"$work/blocked.c"
 grep -q naysay_build "$work/blocked.c"
@@ -21,3 +17,35 @@ flags=$(PKG_CONFIG_PATH=$(dirname "$(find "$work/prefix" -name naysay-c.pc)") pk
 "$c_compiler" -std=c99 -Wall -Wextra -Werror -pedantic "$work/blocked.c" $flags -o "$work/blocked"
 printf 'evil.example: maybe\npopular.example: no\n' >"$work/expected"
 (cd "$work" && ./blocked >answers && cmp answers expected)
+
+pc=$(find "$work/prefix" -name naysay.pc)
+libraries=$(dirname "$(dirname "$pc")")
+# compiles WAY [pkg-config options]: with what pkg-config says and nothing else.
+compiles() {
+  way=$1
+  shift
+  flags=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config "$@" --cflags --libs naysay)
+  for program in outside everything; do
+    # shellcheck disable=SC2086
+    { "$compiler" -fvisibility=hidden "$source/project/$program.cpp" $flags -o "$work/$program" &&
+      LD_LIBRARY_PATH=$libraries "$work/$program"; } || {
+      echo "$way: $program fails with what pkg-config $* says: $flags" >&2
+      exit 1
+    }
+  done
+}
+# First the static library alone, then the shared one, made of the same objects if there is none.
+mkdir "$work/aside"
+find "$libraries" -maxdepth 1 -name 'libnaysay.so*' -exec mv {} "$work/aside" ';'
+if [ -e "$libraries/libnaysay.a" ]; then
+  compiles static
+  compiles static --static
+  [ -e "$work/aside/libnaysay.so" ] ||
+    # shellcheck disable=SC2046
+    "$compiler" -shared -Wl,--whole-archive "$libraries/libnaysay.a" -Wl,--no-whole-archive -Wl,-z,defs -pthread \
+      $(pkg-config --libs zlib libzstd) -o "$work/aside/libnaysay.so"
+  rm "$libraries/libnaysay.a"
+fi
+mv "$work/aside"/* "$libraries"
+sed -i 's/^Requires:/Requires.private:/' "$pc"
+compiles shared
