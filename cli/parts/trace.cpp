@@ -62,17 +62,17 @@ Result<TraceStep> parse_trace_step(std::string_view line) {
   return step;
 }
 
-KnownNegatives::KnownNegatives(std::span<const Digest> digests, std::span<const float> costs)
+LiveNegatives::LiveNegatives(std::span<const Digest> digests, std::span<const float> costs)
     : digests_(digests), costs_(costs), copies_(digests.size(), 0) {
   index_.reserve(digests.size());
   for (std::size_t i = 0; i < digests.size(); ++i) index_.emplace(digests[i], i);
 }
 
-void KnownNegatives::count(Digest d, int by) {
+void LiveNegatives::count(Digest d, int by) {
   if (const auto at = index_.find(d); at != index_.end()) copies_[at->second] += by;
 }
 
-KnownNegatives::Accepted KnownNegatives::measure(AnyFilter& f, bool learn) const {
+LiveNegatives::Accepted LiveNegatives::measure(AnyFilter& f, bool learn) const {
   Accepted a;
   for (std::size_t i = 0; i < digests_.size(); ++i) {
     const auto at = index_.find(digests_[i]);
@@ -95,7 +95,7 @@ class TraceTable {
  public:
   TraceTable(bool negatives, bool guard) : negatives_(negatives), guard_(guard), table_(columns()) {}
 
-  void add(const std::string& time, std::uint64_t operations, const AnyFilter& f, const KnownNegatives::Accepted& a) {
+  void add(const std::string& time, std::uint64_t operations, const AnyFilter& f, const LiveNegatives::Accepted& a) {
     const Metrics m = metrics_of(f);
     nlohmann::ordered_json row = {{"time", time},
                                   {"operations", operations},
@@ -155,7 +155,7 @@ void apply_trace(const TraceOptions& o, AnyFilter& f, const std::string& output,
                  const Progress& progress, nlohmann::ordered_json& said, std::string& text) {
   Negatives known;
   if (!o.negatives.empty()) known = need(read_negatives(key_file(o.negatives, nul), f.hasher(), progress));
-  KnownNegatives negatives(known.digests, known.costs);
+  LiveNegatives negatives(known.digests, known.costs);
   TraceTable table(!negatives.empty(), metrics_of(f).guard_room > 0);
   std::uint64_t operations = 0, inserted = 0, erased = 0, absent = 0;
   std::string time = "-";

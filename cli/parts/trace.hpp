@@ -42,9 +42,9 @@ struct TraceStep {
 Result<TraceStep> parse_trace_step(std::string_view line);
 
 // What a filter accepts of known negatives while keys come and go.
-class KnownNegatives {
+class LiveNegatives {
  public:
-  KnownNegatives(std::span<const Digest> digests, std::span<const float> costs);
+  LiveNegatives(std::span<const Digest> digests, std::span<const float> costs);
 
   void inserted(Digest d) { count(d, 1); }
   void erased(Digest d) { count(d, -1); }

@@ -25,7 +25,7 @@ Json measure_trace(const Measurement& m) {
   if (!f) return problem(f.error());
   if (m.plan.type->adaptive && m.plan.type->claims.adapts_with_churn)
     for (std::size_t i = 0; i < given.digests.size(); ++i) f->adapt(given.digests[i], given.costs[i]);
-  const KnownNegatives negatives(m.set.negatives, costs);
+  const LiveNegatives negatives(m.set.negatives, costs);
   const std::vector<double> times = x_values(m.job.panel->x, m.plan.size);
   Json curve = Json::array();
   double sum = 0, strangers = 0;

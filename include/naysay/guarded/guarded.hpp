@@ -41,9 +41,9 @@
 //            changes nothing. adapt() returns false only if the guard has no entries that it may evict.
 // Does not   distinguish two keys whose digests agree in the 93 to 133 bits that the guard keeps: if one is guarded
 //            while the other is in, the inserted key is denied. detail/guard.hpp says how unlikely that is: 5e-11 for
-//            1e9 keys and 1e9 negatives. (With guard = 0 it cannot happen.) The digest of 128 zeros cannot be pinned. It does not
-//            detect erasure of a key that was never inserted (a false positive of the base); that may remove another
-//            key, as in the base alone.
+//            1e9 keys and 1e9 negatives. (With guard = 0 it cannot happen.) The digest of 128 zeros cannot be pinned.
+//            It does not detect erasure of a key that was never inserted (a false positive of the base); that may
+//            remove another key, as in the base alone.
 // Cost       Query: nothing more when the base says "no"; one word of the guard's hints when it says "maybe". Insert
 //            and erase: the same; with pinned negatives insert reads one more random word, of the index. Space: 129
 //            bits per guard entry, 168 bits per pinned negative in the index.
@@ -52,7 +52,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -60,8 +59,8 @@
 #include "naysay/core/filter.hpp"
 #include "naysay/cuckoo/cuckoo.hpp"
 #include "naysay/cuckoo/growing_cuckoo.hpp"
-#include "naysay/guarded/detail/accepted_negatives.hpp"
 #include "naysay/guarded/detail/guard.hpp"
+#include "naysay/guarded/detail/known_negative.hpp"
 #include "naysay/guarded/detail/pinned_index.hpp"
 #include "naysay/guarded/guard_plan.hpp"
 #include "naysay/seesaw/seesaw.hpp"
@@ -73,7 +72,7 @@ class Guarded {
   static_assert(ErasableFilter<Base> && TunableFilter<Base>);
   using Guard = guarded::detail::Guard;
   using PinnedIndex = guarded::detail::PinnedIndex;
-  using Known = guarded::detail::AcceptedNegative;
+  using Known = guarded::detail::KnownNegative;
   static constexpr bool kGrows = requires(typename Base::Params p) { p.growth; };
 
  public:
@@ -124,7 +123,7 @@ class Guarded {
     Guarded f;
     NAYSAY_TRY(f.base_, Base::build(w, base, o));
     f.guard_ = Guard(plan.entries);
-    const std::vector<Known> accepted = guarded::detail::accepted_negatives(f.base_, w, o, sane);
+    const std::vector<Known> accepted = guarded::detail::accepted_negatives(f.base_, w, o, Guard::kMaxCost);
     NAYSAY_CHECK(o.go_on("guarded"));
     NAYSAY_CHECK(f.pin_given(w, p.pinned, o.capacity > 0 ? plan.covered : 0));
     NAYSAY_CHECK(f.guard_costliest(accepted, p.pinned));
@@ -165,8 +164,10 @@ class Guarded {
     if (accepted && !guard_.holds(d) && !has_room_for(1, base_.address(d))) return false;
     index_.add(d, pins_, address());
     ++pins_;
-    if (accepted) guard(d, Guard::kPinned);
-    return true;
+    if (!accepted || guard(d, Guard::kPinned)) return true;
+    index_.remove(d, address());  // no free slot within reach
+    --pins_;
+    return false;
   }
   // The opposite: d is an ordinary negative again. If it has an entry, that stays until it is evicted from a full guard.
   // False: d is not pinned, or the index was dropped.
@@ -330,7 +331,7 @@ class Guarded {
       if (which == Pinning::none || (which == Pinning::costliest && most < 1)) return Ok{};
       std::vector<Digest> digests(w.negatives.begin(), w.negatives.end());
       if (which == Pinning::costliest && most < static_cast<double>(digests.size()))
-        digests = guarded::detail::costliest_negatives(w, most);
+        digests = guarded::detail::costliest(w, most);
       if (const auto zero = std::find(digests.begin(), digests.end(), PinnedIndex::kUnused); zero != digests.end()) {
         if (which == Pinning::all)
           return Error{Errc::invalid_argument, "guarded: a negative has the digest 0, which cannot be pinned"};
@@ -343,6 +344,7 @@ class Guarded {
     }
     return Ok{};
   }
+
   auto address() const noexcept {
     return [this](Digest d) noexcept { return base_.address(d); };
   }
