@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // naysay: membership filters on a user's own keys. One subcommand per file; see commands.hpp.
-#include <fmt/core.h>
+#include <cstdio>
 
 #include "commands/commands.hpp"
 #include "naysay/version.hpp"
 #include "parts/failure.hpp"
 #include "parts/signals.hpp"
+#include "parts/terminal.hpp"
+
+namespace cli = naysay::cli;
 
 namespace {
 
 constexpr int kError = 2;  // as grep: 0 yes, 1 no, 2 error
 
 int complain(const std::string& message) {
-  fmt::print(stderr, "naysay: {}\n", message);
+  cli::note(message);
   return kError;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  namespace cli = naysay::cli;
   cli::remove_temporaries_on_signals();
   cli::CommandLine line(
       "naysay: filters that say \"no\" with certainty or \"maybe\", and can learn which \"maybe\" would be costly.",

@@ -25,7 +25,6 @@ struct BareHeader {
 };
 static_assert(sizeof(BareHeader) == 8);
 
-constexpr double kMaxBitsPerKey = 4096;          // above this, storing the keys is smaller
 constexpr double kMaxBits = 9007199254740992.0;  // 2^53 bits, a petabyte: more than any address space holds
 
 constexpr float kMaxCapacity = 0x1p63f;
@@ -67,6 +66,12 @@ Result<Ok> check_build(std::string_view who, const Workload& w, double bits_per_
   if (!(bits_per_key > 0 && bits_per_key <= kMaxBitsPerKey))
     return Error{Errc::invalid_argument, start + "bits_per_key is " + rounded_text(bits_per_key) +
                                              "; it must be more than 0 and at most " + to_text(kMaxBitsPerKey)};
+  if (options.room(w) > kMaxRoom)
+    return Error{Errc::invalid_argument, start + "room for " + to_text(options.room(w)) +
+                                             " keys is wanted; it must be from 0 to " + to_text(kMaxRoom)};
+  if (options.threads > kMaxThreads)
+    return Error{Errc::invalid_argument,
+                 start + "threads is " + to_text(options.threads) + "; it must be from 0 to " + to_text(kMaxThreads)};
   if (const double bits = bits_per_key * static_cast<double>(options.room(w)); bits > kMaxBits)
     return Error{Errc::out_of_budget, start + to_text(options.room(w)) + " keys at " + rounded_text(bits_per_key) +
                                           " bits each are more than " + rounded_text(kMaxBits) + " bits"};

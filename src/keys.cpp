@@ -24,6 +24,44 @@ namespace {
 constexpr std::size_t kReadBytes = std::size_t{1} << 17;    // read(2) gains nothing from more
 constexpr std::size_t kBufferBytes = std::size_t{1} << 18;  // what a LineReader begins with
 
+// What a file is by its first bytes; '?' stands for any byte.
+struct Magic {
+  std::string_view bytes, name;
+  const char* how_to_read;  // null: we read it
+};
+using namespace std::string_view_literals;
+constexpr std::string_view kGzip = "gzip", kZstd = "zstd";
+constexpr Magic kMagics[] = {
+    {"\x1f\x8b", kGzip, nullptr},          // RFC 1952
+    {"\x28\xb5\x2f\xfd", kZstd, nullptr},  // RFC 8878
+    {"?\x2a\x4d\x18", kZstd, nullptr},     // a skippable frame comes first; its first byte is 0x50 to 0x5f
+    {"\xfd\x37zXZ\0"sv, "xz data", "unpack it first, for example with xz -dc"},
+    {"BZh?1AY&SY", "bzip2 data", "unpack it first, for example with bzip2 -dc"},
+    {"BZh?\x17\x72\x45\x38\x50\x90", "bzip2 data", "unpack it first, for example with bzip2 -dc"},
+    {"\x04\x22\x4d\x18", "lz4 data", "unpack it first, for example with lz4 -dc"},
+    {"LZIP\x01", "lzip data", "unpack it first, for example with lzip -dc"},
+    {"\x1f\x9d", "compress data", "unpack it first, for example with uncompress -c"},
+    {"PK\x03\x04", "a zip archive", "unpack it first, for example with unzip -p"},
+    {"7z\xbc\xaf\x27\x1c", "a 7z archive", "unpack it first"},
+    {"naysay\r\n", "a filter that naysay wrote", "give the file of keys"},
+};
+
+// Whether the bytes, or what there is of them, are those of the magic.
+bool agrees(std::span<const char> bytes, const Magic& magic) {
+  const auto any = [&](std::size_t i, char byte) {
+    return magic.bytes[i] == '?' && (magic.name != kZstd || (static_cast<unsigned char>(byte) & 0xf0) == 0x50);
+  };
+  for (std::size_t i = 0; i < std::min(bytes.size(), magic.bytes.size()); ++i)
+    if (bytes[i] != magic.bytes[i] && !any(i, bytes[i])) return false;
+  return true;
+}
+
+// Whether more bytes are needed to say what this is.
+bool may_become_packed(std::span<const char> bytes) {
+  return std::any_of(std::begin(kMagics), std::end(kMagics),
+                     [&](const Magic& m) { return bytes.size() < m.bytes.size() && agrees(bytes, m); });
+}
+
 // The bytes of the file as they lie on the disk, through a buffer that can be looked at before it is used.
 class RawBytes {
  public:
@@ -44,8 +82,8 @@ class RawBytes {
       return Error{Errc::io, name + ": is a directory; give a file of keys, or - for the standard input"};
     if (S_ISREG(info.st_mode)) total = static_cast<std::uint64_t>(info.st_size);
     buffer_.resize(kReadBytes);
-    // Four bytes distinguish gzip, zstd and text; a pipe may deliver them one by one.
-    while (unread().size() < 4 && !at_end_) NAYSAY_CHECK(fill_more());
+    // A pipe may deliver the bytes that say what a file is one by one; text is known as such by its first letter or two.
+    while (may_become_packed(unread()) && !at_end_) NAYSAY_CHECK(fill_more());
     return Ok{};
   }
 
@@ -184,10 +222,6 @@ struct ZstdSource final : LineReader::Source {
   bool ready_ = false, within_ = false;
 };
 
-bool begins_with(std::span<const char> bytes, std::string_view magic) {
-  return bytes.size() >= magic.size() && std::memcmp(bytes.data(), magic.data(), magic.size()) == 0;
-}
-
 Error at_line(const LineReader& reader, std::uint64_t line, const Error& e) {
   return {e.code, reader.name() + ":" + std::to_string(line) + ": " + e.message};
 }
@@ -213,12 +247,18 @@ Result<LineReader> LineReader::open(const KeyFile& file) {
   LineReader reader;
   reader.separator_ = static_cast<char>(file.separator);
   const auto start = raw->unread();
-  if (begins_with(start, "\x1f\x8b"))  // RFC 1952
-    reader.source_ = std::make_unique<GzipSource>(std::move(raw));
-  else if (begins_with(start, "\x28\xb5\x2f\xfd"))  // RFC 8878
-    reader.source_ = std::make_unique<ZstdSource>(std::move(raw));
-  else
+  const auto* magic = std::find_if(std::begin(kMagics), std::end(kMagics),
+                                   [&](const Magic& m) { return start.size() >= m.bytes.size() && agrees(start, m); });
+  if (magic == std::end(kMagics)) {
     reader.source_ = std::make_unique<PlainSource>(std::move(raw));
+  } else if (magic->how_to_read) {
+    return Error{Errc::unsupported, raw->name + ": this is " + std::string(magic->name) +
+                                        ", which is not read as keys; " + magic->how_to_read};
+  } else if (magic->name == kGzip) {
+    reader.source_ = std::make_unique<GzipSource>(std::move(raw));
+  } else {
+    reader.source_ = std::make_unique<ZstdSource>(std::move(raw));
+  }
   return reader;
 }
 
@@ -242,8 +282,26 @@ Result<Ok> LineReader::refill() {
   return Ok{};
 }
 
+// Text may begin with a byte order mark, which belongs to no key. Keys between NUL bytes are no text.
+Result<Ok> LineReader::skip_mark() {
+  started_ = true;
+  if (separator_ != '\n') return Ok{};
+  const auto unread = [&] { return std::string_view(buffer_.data() + begin_, end_ - begin_); };
+  const auto begins = [&](std::string_view mark) { return unread().starts_with(mark); };
+  constexpr std::string_view kUtf8 = "\xef\xbb\xbf";
+  while (unread().size() < kUtf8.size() && kUtf8.starts_with(unread()) && !at_end_) NAYSAY_CHECK(refill());
+  while (unread().size() == 1 && (begins("\xff") || begins("\xfe")) && !at_end_) NAYSAY_CHECK(refill());
+  if (begins("\xff\xfe") || begins("\xfe\xff"))
+    return Error{Errc::unsupported, name() +
+                                        ": this is UTF-16 text, and keys are compared byte by byte; convert it to "
+                                        "UTF-8 first, for example with iconv -f UTF-16 -t UTF-8"};
+  if (begins(kUtf8)) begin_ = searched_ = kUtf8.size();
+  return Ok{};
+}
+
 Result<std::span<const Line>> LineReader::next() {
   batch_.clear();
+  if (!started_) NAYSAY_CHECK(skip_mark());
   const auto take = [&](std::size_t end) {
     std::size_t length = end - begin_;
     ++lines_;
@@ -272,6 +330,18 @@ Result<std::span<const Line>> LineReader::next() {
   return std::span<const Line>(batch_);
 }
 
+void LineTally::see(std::string_view line) noexcept {
+  ++lines;
+  const std::size_t tab = line.rfind('\t');
+  tabs += tab != std::string_view::npos;
+  const std::size_t at = tab != std::string_view::npos ? tab : line.find_last_of(",; ");
+  if (at == std::string_view::npos || at == 0 || at + 1 == line.size()) return;
+  double cost = 0;
+  const char *first = line.data() + at + 1, *last = line.data() + line.size();
+  if (const auto [end, problem] = std::from_chars(first, last, cost); problem != std::errc{} || end != last) return;
+  (tab != std::string_view::npos ? tab_costs : other_costs) += 1;
+}
+
 Result<CostedKey> parse_negative(std::string_view line) {
   const std::size_t tab = line.find('\t');
   if (tab == std::string_view::npos) return CostedKey{line, 1};
@@ -293,9 +363,11 @@ Result<CostedKey> parse_negative(std::string_view line) {
   return CostedKey{key, static_cast<float>(cost) + 0.0f};  // + 0: no negative zero
 }
 
-Result<GrowingArray<Digest>> read_keys(const KeyFile& file, const Hasher& hasher, const Progress& progress) {
+Result<GrowingArray<Digest>> read_keys(const KeyFile& file, const Hasher& hasher, const Progress& progress,
+                                       LineTally* tally) {
   GrowingArray<Digest> keys;
   NAYSAY_CHECK(for_each_line(file, progress, [&](const Line& line) -> Result<Ok> {
+    if (tally) tally->see(line.text);
     if (!keys.push(hasher(line.text))) return no_memory(keys.size());
     return Ok{};
   }));
@@ -303,9 +375,10 @@ Result<GrowingArray<Digest>> read_keys(const KeyFile& file, const Hasher& hasher
 }
 
 Result<Ok> for_each_negative(const KeyFile& file, const Hasher& hasher, const Progress& progress,
-                             const TakeNegative& take) {
+                             const TakeNegative& take, LineTally* tally) {
   std::optional<Error> other;  // not the line's fault
   auto ok = for_each_line(file, progress, [&](const Line& line) -> Result<Ok> {
+    if (tally) tally->see(line.text);
     NAYSAY_TRY(const CostedKey parsed, parse_negative(line.text));
     auto taken = take(hasher(parsed.key), parsed.cost);
     if (!taken) other = taken.error();
@@ -315,9 +388,11 @@ Result<Ok> for_each_negative(const KeyFile& file, const Hasher& hasher, const Pr
   return ok;
 }
 
-Result<TextKeys> read_texts(const KeyFile& file, Lines lines, const Hasher& hasher, const Progress& progress) {
+Result<TextKeys> read_texts(const KeyFile& file, Lines lines, const Hasher& hasher, const Progress& progress,
+                            LineTally* tally) {
   TextKeys out;
   auto ok = for_each_line(file, progress, [&](const Line& line) -> Result<Ok> {
+    if (tally) tally->see(line.text);
     CostedKey key{line.text, 1};
     if (lines == Lines::costed_keys) {
       auto parsed = parse_negative(line.text);
@@ -332,12 +407,14 @@ Result<TextKeys> read_texts(const KeyFile& file, Lines lines, const Hasher& hash
   return out;
 }
 
-Result<Negatives> read_negatives(const KeyFile& file, const Hasher& hasher, const Progress& progress) {
+Result<Negatives> read_negatives(const KeyFile& file, const Hasher& hasher, const Progress& progress,
+                                 LineTally* tally) {
   Negatives negatives;
-  NAYSAY_CHECK(for_each_negative(file, hasher, progress, [&](Digest d, float cost) -> Result<Ok> {
+  const auto take = [&](Digest d, float cost) -> Result<Ok> {
     if (!negatives.digests.push(d) || !negatives.costs.push(cost)) return no_memory(negatives.digests.size());
     return Ok{};
-  }));
+  };
+  NAYSAY_CHECK(for_each_negative(file, hasher, progress, take, tally));
   return negatives;
 }
 

@@ -16,6 +16,8 @@
 #include "experiments/results.hpp"
 #include "parts/failure.hpp"
 #include "parts/filter_names.hpp"
+#include "parts/inputs.hpp"
+#include "parts/nearest.hpp"
 #include "parts/progress.hpp"
 #include "parts/table.hpp"
 
@@ -54,7 +56,10 @@ std::vector<const Experiment*> need_experiments(const std::vector<std::string>& 
     } else if (const Experiment* e = find_experiment(name)) {
       found.push_back(e);
     } else {
-      throw Failure{fmt::format("no experiment '{}'; naysay bench --list prints them all", name)};
+      std::vector<std::string> all = {"all"};
+      for (const Experiment& known : experiments()) all.emplace_back(known.name);
+      throw Failure{
+          fmt::format("no experiment '{}'{}", name, or_nearest(name, all, "naysay bench --list prints them all"))};
     }
   }
   return found;
@@ -156,7 +161,8 @@ void run(const Options& o) {
     for (const auto& line : results.lines())
       if (line["experiment"] == e->name) own.push_back(line);
     const nlohmann::ordered_json made = figures(own);
-    for (const auto& figure : made["figures"]) fmt::print("{}\n", text_of(figure));
+    if (o.out != "-")
+      for (const auto& figure : made["figures"]) fmt::print("{}\n", text_of(figure));
     std::fflush(stdout);
   }
 }
@@ -176,13 +182,16 @@ void add_bench(CommandLine& line, int&) {
        "--data", o->data,
        "a folder with a file *positive* of keys and a file *negative* of key<TAB>cost; without it, URLs are generated")
       .type_name("DIR");
-  c.option("--out", o->out, "append one JSON line per measurement; what the file already holds is not measured again")
+  c.option(
+       "--out", o->out,
+       "append one JSON line per measurement; what the file already holds is not measured again; - prints the lines "
+       "instead of tables")
       .type_name("FILE");
   c.option("--filters", o->filters, "only these, names with commas between them")
       .shows_default()
       .commas()
       .type_name("A,B|all");
-  c.option("--seed", o->seed, "of keys, costs and builds").shows_default().type_name("S");
+  add_seed(c, o->seed, "of keys, costs and builds");
   c.footer(
       "Times are medians of five rounds and are compared with Bloom (or another filter) in the same rounds.\n\n"
       "Example:\n"

@@ -7,7 +7,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <thread>
 
 #include "commands/commands.hpp"
 #include "naysay/core/files.hpp"
@@ -18,14 +17,17 @@
 #include "parts/describe.hpp"
 #include "parts/distinct_files.hpp"
 #include "parts/failure.hpp"
+#include "parts/filter_files.hpp"
 #include "parts/filter_names.hpp"
 #include "parts/hashing.hpp"
+#include "parts/held_rate.hpp"
 #include "parts/inputs.hpp"
 #include "parts/locked_file.hpp"
 #include "parts/output.hpp"
 #include "parts/progress.hpp"
 #include "parts/spill.hpp"
 #include "parts/table.hpp"
+#include "parts/terminal.hpp"
 
 namespace naysay::cli {
 
@@ -49,8 +51,8 @@ bool has_exact(const FilterType& type) {
 }
 
 // With --exact the budget is a limit and may be left out.
-Result<std::vector<Param>> params_of(const Options& o, const FilterType& type, std::uint64_t room) {
-  if (!o.exact) return o.budget.params(type, room);
+std::vector<Param> params_of(const Options& o, std::uint64_t room) {
+  if (!o.exact) return o.budget.params(room);
   constexpr double kNoLimit = 4096;  // bits per key: the most that a build accepts
   const bool by_size = o.budget.given() && !o.budget.is_rate();
   std::vector<Param> params{{"exact", "true"},
@@ -85,12 +87,17 @@ Built build(const Options& o, const std::vector<Choice>& choices, std::span<cons
     const FilterType& type = *choices[i].filter;
     Report report;
     options.report = &report;
-    std::vector<Param> params = need(params_of(o, type, options.room(workload)));
-    params.insert(params.end(), given.begin(), given.end());
-    auto filter = build_fastest(type, workload, params, options);
+    const auto at_budget = [&] {
+      std::vector<Param> params = params_of(o, options.room(workload));
+      params.insert(params.end(), given.begin(), given.end());
+      return build_fastest(type, workload, params, options);
+    };
+    auto filter =
+        o.budget.is_rate() && !o.exact ? build_for_rate(type, workload, o.budget.rate(), given, options) : at_budget();
     if (filter) return {std::move(*filter), choices[i].why + passed_over, std::move(report)};
     if (filter.error().code != Errc::out_of_budget || i + 1 == choices.size()) throw failure(filter.error());
-    passed_over += fmt::format(" ({} does not fit into the budget)", type.name);
+    passed_over += fmt::format(" ({} {})", type.name,
+                               o.budget.is_rate() ? "cannot have this rate" : "does not fit into the budget");
   }
 }
 
@@ -129,7 +136,7 @@ KnownNegatives held(GrowingArray<Digest> digests, GrowingArray<float> costs) {
 
 // Holds the known negatives in memory as long as they fit there together with the keys; else all go to a temporary file.
 KnownNegatives read_known(const Options& o, const KeyFile& file, std::uint64_t keys, const std::vector<Choice>& choices,
-                          const Hasher& hasher, const Progress& progress) {
+                          const Hasher& hasher, const Progress& progress, LineTally& tally) {
   KnownNegatives known;
   const auto any = [&](auto&& claims) {
     return std::any_of(choices.begin(), choices.end(), [&](const Choice& c) { return claims(c.filter->claims); });
@@ -152,7 +159,7 @@ KnownNegatives read_known(const Options& o, const KeyFile& file, std::uint64_t k
     known.held = {};
     return Ok{};
   };
-  need(for_each_negative(file, hasher, progress, [&](Digest d, float cost) -> Result<Ok> {
+  const auto take = [&](Digest d, float cost) -> Result<Ok> {
     ++known.count;
     if (!used) return Ok{};
     known.costs.add(cost);
@@ -163,14 +170,16 @@ KnownNegatives read_known(const Options& o, const KeyFile& file, std::uint64_t k
                  fmt::format("no memory for more than {} known negatives; lower --memory, so that they go to "
                              "a temporary file",
                              known.count - 1)};
-  }));
+  };
+  need(for_each_negative(file, hasher, progress, take, &tally));
   return known;
 }
 
 // Not while an update is between reading the file of this name and writing it: it would write over this one.
 void save_locked(const AnyFilter& filter, const std::string& path, double wait) {
-  const LockedFile held(path, wait);
-  need(filter.save(path));
+  std::optional<LockedFile> held;
+  if (path != "-") held.emplace(path, wait);
+  save_filter(filter, path);
 }
 
 void run(const Options& o) {
@@ -188,6 +197,10 @@ void run(const Options& o) {
         fmt::format("--exact is given, but {} cannot be held to it; filters that can are {}", name, exact_filters())};
   const std::vector<Param> params = parse_params(o.params);
   if (!choosing) need(choices[0].filter->check_params(name, params));
+  if (o.budget.is_rate() && !o.exact && !choices[0].filter->tunable)
+    throw Failure{fmt::format("{}: it cannot price a rate; give --bits-per-key or --bytes instead of --fpr, or use {}",
+                              choices[0].filter->name,
+                              names_of_filters([](const FilterType& t) { return t.tunable; }))};
   if (o.capacity > 0 && !choices[0].filter->dynamic)
     throw Failure{fmt::format("--capacity is given, but {} is static; it cannot accept more keys later",
                               choices[0].filter->name)};
@@ -196,13 +209,14 @@ void run(const Options& o) {
   need_one_standard_input(inputs);
   need_distinct({{"-o", o.output}, {"--without-index", o.lean_output}, {"--slots", o.slots}}, inputs);
   const Hasher hasher = o.hashing.hasher(o.seed);
-  need_stranger_share(o.stranger_share);
-  need_wait(o.wait);
-  need(files::can_create(o.output));
-  if (!o.lean_output.empty()) need(files::can_create(o.lean_output));
+  need_filter_output("--output", o.output);
+  if (!o.lean_output.empty()) need_filter_output("--without-index", o.lean_output);
+  if (o.output == "-" && o.lean_output == "-")
+    throw Failure{"--output and --without-index are both -; only one can be"};
+  if (o.slots == "-") throw Failure{"--slots is -; it must be a file, because naysay update changes it in place"};
   if (!o.slots.empty()) need(files::can_create(o.slots));
   for (const std::string& path : {o.output, o.lean_output, o.slots})
-    if (!path.empty()) mention_leftovers(path);
+    if (!path.empty() && path != "-") mention_leftovers(path);
   if (!o.slots.empty() && (choosing || !choices[0].filter->write_key_file))
     throw Failure{fmt::format("--slots is given, but --filter is {}; filters with such a file are {}", o.filter,
                               names_of_filters([](const FilterType& t) { return t.write_key_file != nullptr; }))};
@@ -212,15 +226,21 @@ void run(const Options& o) {
   // A filter that reads bytes is given the strings; auto chooses none.
   const bool reads_bytes = !choosing && choices[0].filter->claims.reads_bytes;
   TextKeys key_texts, negative_texts;
-  if (reads_bytes) key_texts = need(read_texts(key_file(o.keys, o.nul), Lines::keys, hasher, bar.callback()));
+  const KeyFile keys_file = key_file(o.keys, o.nul), negatives_file = key_file(o.negatives, o.nul);
+  LineTally key_lines, negative_lines;
+  if (reads_bytes) key_texts = need(read_texts(keys_file, Lines::keys, hasher, bar.callback(), &key_lines));
   GrowingArray<Digest> keys =
-      reads_bytes ? std::move(key_texts.digests) : need(read_keys(key_file(o.keys, o.nul), hasher, bar.callback()));
+      reads_bytes ? std::move(key_texts.digests) : need(read_keys(keys_file, hasher, bar.callback(), &key_lines));
   if (reads_bytes && !o.negatives.empty())
-    negative_texts = need(read_texts(key_file(o.negatives, o.nul), Lines::costed_keys, hasher, bar.callback()));
+    negative_texts = need(read_texts(negatives_file, Lines::costed_keys, hasher, bar.callback(), &negative_lines));
   KnownNegatives known =
       o.negatives.empty() ? KnownNegatives{}
       : reads_bytes       ? held(std::move(negative_texts.digests), std::move(negative_texts.costs))
-                          : read_known(o, key_file(o.negatives, o.nul), keys.size(), choices, hasher, bar.callback());
+                          : read_known(o, negatives_file, keys.size(), choices, hasher, bar.callback(), negative_lines);
+  bar.clear();
+  note_keys(keys_file, key_lines);
+  if (!o.negatives.empty()) note_negatives(negatives_file, negative_lines);
+  note_sets(keys_file, keys, negatives_file, known.held.digests);
   if (choosing && !wish.by_rate)
     choices = rank(std::move(choices), wish,
                    {.keys = static_cast<double>(keys.size()),
@@ -238,10 +258,12 @@ void run(const Options& o) {
     workload.source = &source;
   }
   workload.stranger_share = o.stranger_share;
-  const unsigned threads = o.threads > 0 ? o.threads : std::max(1u, std::thread::hardware_concurrency());
-  Built built =
-      build(o, choices, params, workload,
-            {.capacity = o.capacity, .seed = o.seed, .threads = threads, .hasher = hasher, .progress = bar.callback()});
+  Built built = build(o, choices, params, workload,
+                      {.capacity = o.capacity,
+                       .seed = o.seed,
+                       .threads = thread_count(o.threads),
+                       .hasher = hasher,
+                       .progress = bar.callback()});
   const std::uint64_t negative_count = known.count;
   if (!o.slots.empty()) need(built.filter.type().write_key_file(o.slots, built.filter, keys));
   keys = {};  // the file is written from a copy of the filter: make room for it
@@ -254,11 +276,12 @@ void run(const Options& o) {
   }
   bar.clear();
 
+  std::FILE* talk = talk_to(o.output == "-" || o.lean_output == "-" ? "-" : o.output);
   if (o.verbose && known.spill)
     fmt::print(stderr, "known negatives went through a temporary file: {}\n", known.spill->size());
-  if (choosing) fmt::print(stderr, "naysay: auto uses {}: {}\n", built.filter.type().name, built.why);
+  if (choosing) note(fmt::format("auto uses {}: {}", built.filter.type().name, built.why));
   if (negative_count > 0 && !built.filter.type().claims.uses_negatives)
-    fmt::print(stderr, "naysay: {} does not use known negatives\n", built.filter.type().name);
+    note(fmt::format("{} does not use known negatives", built.filter.type().name));
   if (o.verbose)
     for (const Report::Line& line : built.report.lines)
       fmt::print(stderr, "{}: {}\n", line.name, rounded_text(line.value));
@@ -271,13 +294,14 @@ void run(const Options& o) {
     nlohmann::ordered_json report = nlohmann::ordered_json::object();
     for (const Report::Line& line : built.report.lines) report[line.name] = line.value;
     j["report"] = report;
-    fmt::print("{}\n", j.dump(2));
+    fmt::print(talk, "{}\n", json_text(j, 2));
   } else {
-    fmt::print("{}: {} of {} keys, {}, {} bits per key, accepts {} of strangers\n", o.output, built.filter.type().name,
-               built.filter.keys(), bytes_text(size_bytes(built.filter)), number(bits_per_key(built.filter)),
-               percent(built.filter.expected_fpr()));
+    const std::string made = o.output == "-" ? "standard output" : escaped(o.output);
+    fmt::print(talk, "{}: {} of {} keys, {}, {} bits per key, accepts {} of strangers\n", made,
+               built.filter.type().name, built.filter.keys(), bytes_text(size_bytes(built.filter)),
+               number(bits_per_key(built.filter)), percent(built.filter.expected_fpr()));
     if (index_bytes > 0)
-      fmt::print("{}: and an index of {} next to it, used only by inserts\n", o.output, bytes_text(index_bytes));
+      fmt::print(talk, "{}: and an index of {} next to it, used only by inserts\n", made, bytes_text(index_bytes));
   }
 }
 
@@ -296,13 +320,11 @@ void add_build(CommandLine& line, int&) {
       "refuse every known negative in the fewest bits, or fail; --bits-per-key or --bytes is then the most it may use, "
       "--fpr the most strangers it may accept, and none is needed");
   c.option("--param", o->params, "a parameter of the filter; may be repeated").type_name("NAME=VALUE").repeated();
-  c.option("--capacity", o->capacity, "keys that a dynamic filter must have room for").type_name("N");
+  c.number("--capacity", o->capacity, {0, kMaxRoom}, "keys that a dynamic filter must have room for").type_name("N");
   add_stranger_share(c, o->stranger_share);
   o->hashing.add_options(c);
-  c.option("--seed", o->seed, "same input, parameters and seed: same bytes").shows_default().type_name("S");
-  c.option("--threads", o->threads, "any number gives the same bytes; 0: as many as there are cores")
-      .shows_default()
-      .type_name("T");
+  add_seed(c, o->seed, "same input, parameters and seed: same bytes");
+  add_threads(c, o->threads);
   c.option("--memory", o->memory,
            "about the most memory that a build may use (by default half of the machine's); known negatives beyond it "
            "go through a temporary file")
@@ -312,7 +334,7 @@ void add_build(CommandLine& line, int&) {
   add_null_option(c, o->nul);
   c.flag("-v,--verbose", o->verbose, "print what the build reports about itself");
   c.flag("--json", o->json, "describe the filter as JSON");
-  c.option("-o,--output", o->output, "the file to write").required().type_name("F.nsy");
+  c.option("-o,--output", o->output, "the file to write; - is the standard output").required().type_name("F.nsy");
   c.option("--without-index", o->lean_output,
            "also write a smaller copy that answers the same and accepts no more keys")
       .type_name("F.nsy");

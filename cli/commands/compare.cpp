@@ -12,6 +12,7 @@
 #include "naysay/workload/random.hpp"
 #include "naysay/workload/texts.hpp"
 #include "parts/budget.hpp"
+#include "parts/describe.hpp"
 #include "parts/distinct_files.hpp"
 #include "parts/failure.hpp"
 #include "parts/filter_names.hpp"
@@ -20,8 +21,10 @@
 #include "parts/output.hpp"
 #include "parts/page.hpp"
 #include "parts/progress.hpp"
+#include "parts/shapes.hpp"
 #include "parts/sweep.hpp"
 #include "parts/table.hpp"
+#include "parts/terminal.hpp"
 
 namespace naysay::cli {
 
@@ -39,6 +42,9 @@ struct Options {
 };
 
 constexpr double kAbove[] = {1.25, 1.5, 2, 3};  // budgets at which the advice looks for something better
+constexpr std::size_t kFewStrangers = 10'000;   // fewer do not show a rate of 0.1 %
+constexpr std::size_t kMadeUp = 100'000;        // are made up then
+constexpr std::size_t kFewNegatives = 1'000;    // fewer say little about what a filter does with them
 constexpr std::uint64_t kSampleKeys = 20'000;   // enough to see which filter is better, few enough for an instant
 
 // The rows as figures for the page.
@@ -132,6 +138,7 @@ nlohmann::ordered_json as_json(const Options& o, const Trial& trial, const std::
   j["negatives"] = trial.negatives.size();
   j["strangers"] = trial.strangers.size();
   j["strangers_held_back"] = trial.held_back;
+  j["strangers_made_up"] = trial.made_up.size();
   j["others"] = trial.others.size();
   j["left_out"] = trial.left_out;
   j["stranger_share"] = o.stranger_share;
@@ -165,18 +172,15 @@ void add_others(Trial& trial, std::vector<std::string>& texts, const Hasher& has
 void run(const Options& o) {
   const bool sweeps = !o.sweep.empty();
   if (!sweeps || o.budget.given()) o.budget.check();
-  for (const double bits : o.sweep)
-    if (!(bits > 0 && bits <= 1000))
-      throw Failure{fmt::format("--sweep has {} bits per key; each must be more than 0 and at most 1000", bits)};
   if (!o.html.empty()) need_page();
   const auto filters = need_filters(o.filters);
   const std::vector<Input> inputs = {{"--keys", o.keys}, {"--negatives", o.negatives}, {"--strangers", o.strangers}};
   need_one_standard_input(inputs);
-  if (o.json == "-" && o.csv == "-") throw Failure{"--json and --csv are both -; only one can be"};
+  const int printed = (o.json == "-") + (o.csv == "-") + (o.html == "-");
+  if (printed > 1) throw Failure{fmt::format("{} of --json, --csv and --html are -; only one can be", printed)};
   need_distinct({{"--json", o.json}, {"--csv", o.csv}, {"--html", o.html}}, inputs);
   for (const std::string& path : {o.json, o.csv, o.html})
     if (!path.empty() && path != "-") need(files::can_create(path));
-  need_stranger_share(o.stranger_share);
 
   ProgressBar bar;
   const Hasher hasher{.seed = o.seed};
@@ -184,37 +188,49 @@ void run(const Options& o) {
   const bool with_texts =
       std::any_of(filters.begin(), filters.end(), [](const FilterType* f) { return f->claims.reads_bytes; });
   TextKeys key_texts, negative_texts, stranger_texts;
-  if (with_texts) {
-    const auto read = [&](const std::string& path, Lines lines) {
-      return need(read_texts(key_file(path, o.nul), lines, hasher, bar.callback()));
-    };
-    key_texts = read(o.keys, Lines::keys);
-    negative_texts = read(o.negatives, Lines::costed_keys);
-    if (!o.strangers.empty()) stranger_texts = read(o.strangers, Lines::costed_keys);
-  }
+  LineTally key_lines, negative_lines, stranger_lines;
+  Shapes shapes(o.seed);
+  const KeyFile keys_file = key_file(o.keys, o.nul);
+  if (with_texts) key_texts = need(read_texts(keys_file, Lines::keys, hasher, bar.callback(), &key_lines));
   const auto keys =
-      with_texts ? std::move(key_texts.digests) : need(read_keys(key_file(o.keys, o.nul), hasher, bar.callback()));
-  const auto costed = [&](const std::string& path, TextKeys& texts) -> Negatives {
-    if (with_texts) return {std::move(texts.digests), std::move(texts.costs)};
-    return path.empty() ? Negatives{} : need(read_negatives(key_file(path, o.nul), hasher, bar.callback()));
+      with_texts ? std::move(key_texts.digests) : need(read_keys(keys_file, hasher, bar.callback(), &key_lines));
+  const auto costed = [&](const std::string& path, TextKeys& texts, LineTally& tally) -> Negatives {
+    Negatives out;
+    if (path.empty()) return out;
+    need(for_each_line(key_file(path, o.nul), bar.callback(), [&](const Line& line) -> Result<Ok> {
+      tally.see(line.text);
+      NAYSAY_TRY(const CostedKey negative, parse_negative(line.text));
+      shapes.see(negative.key);
+      if (!out.digests.push(hasher(negative.key)) || !out.costs.push(negative.cost) ||
+          (with_texts && !texts.texts.push(negative.key)))
+        return Error{Errc::no_memory, "no memory for more negatives"};
+      return Ok{};
+    }));
+    return out;
   };
-  Negatives negatives = costed(o.negatives, negative_texts), strangers = costed(o.strangers, stranger_texts);
+  Negatives negatives = costed(o.negatives, negative_texts, negative_lines),
+            strangers = costed(o.strangers, stranger_texts, stranger_lines);
+  bar.clear();
   if (keys.empty()) throw Failure{fmt::format("{}: there are no keys; give at least one", o.keys)};
   if (negatives.digests.empty())
     throw Failure{fmt::format("{}: there are no negatives; give at least one", o.negatives)};
   Trial trial = make_trial(keys, negatives.digests, negatives.costs, strangers.digests, o.seed,
                            {key_texts.texts.views(), negative_texts.texts.views(), stranger_texts.texts.views()});
+  if (key_lines.lines > 0) note_keys(keys_file, key_lines);
+  note_negatives(key_file(o.negatives, o.nul), negative_lines);
   negatives = {};
   strangers = {};
+  if (trial.strangers.size() < kFewStrangers) add_made_up(trial, shapes.make(kMadeUp, hasher));
   std::vector<std::string> others;
   if (with_texts) add_others(trial, others, hasher, o.seed);
 
-  const Bench bench(trial, o.stranger_share, o.seed, o.threads, std::numeric_limits<double>::infinity());
+  const unsigned threads = thread_count(o.threads);
+  const Bench bench(trial, o.stranger_share, o.seed, threads, std::numeric_limits<double>::infinity());
   std::vector<FilterRow> rows;
   if (o.budget.given())
     for (const FilterType* filter : filters) {
       bar.show(fmt::format("measuring {}", filter->name), rows.size(), filters.size());
-      rows.push_back(bench.measure(*filter, need(o.budget.params(*filter, keys.size()))));
+      rows.push_back(bench.measure(*filter, o.budget.params(keys.size())));
     }
   const auto at_budgets = [&](const Bench& on, std::span<const double> budgets) {
     std::vector<BudgetRows> out;
@@ -240,7 +256,7 @@ void run(const Options& o) {
     std::string where;
     if (!sweeps) {
       const Sample sample = sample_of(trial, kSampleKeys, o.seed);
-      const Bench small(sample.trial, o.stranger_share, o.seed, o.threads, 0);
+      const Bench small(sample.trial, o.stranger_share, o.seed, threads, 0);
       for (const double factor : kAbove) budgets.push_back(factor * best->bits_per_key);
       above = at_budgets(small, budgets);
       if (sample.keys.size() < keys.size()) where = fmt::format(", on a sample of {} keys", sample.keys.size());
@@ -259,22 +275,27 @@ void run(const Options& o) {
   }
   bar.clear();
 
-  const std::string about = fmt::format(
-      "{} keys, {} known negatives, {} strangers{}{}", trial.keys.size(), trial.negatives.size(),
+  std::string about = fmt::format(
+      "{} keys, {} known negatives, {} strangers{}{}{}", trial.keys.size(), trial.negatives.size(),
       trial.strangers.size(), trial.held_back ? " (a tenth of the negatives, held back by a hash of key and seed)" : "",
+      trial.made_up.empty() ? "" : fmt::format(" and {} made up in their shape", trial.made_up.size()),
       trial.left_out > 0 ? fmt::format("; {} were left out because they are keys or known", trial.left_out) : "");
-  if (o.json != "-" && o.csv != "-") {
-    fmt::print("{}\n", about);
+  if (const std::size_t few = trial.negatives.size(); few > 0 && few < kFewNegatives)
+    about +=
+        fmt::format("\n{} known negatives are few: a filter that accepts none of them may still accept {} of such.",
+                    few, percent(counted(0, static_cast<double>(few)).high));
+  if (printed == 0) {
+    print_text(about);
     if (with_texts)
-      fmt::print(
+      print_text(
           "Filters that read the strings train with 3 of 4 known negatives and plan with the fourth, by another hash; "
-          "other_fpr is on random strings.\n");
+          "other_fpr is on random strings, and fpr on strangers that were not made up.");
     fmt::print("\n");
     if (!rows.empty()) fmt::print("{}\n", table_text(rows));
     if (!sweep.empty())
       fmt::print("The share of the cost that is accepted, if {} of the negative queries are about strangers:\n{}\n",
                  percent(o.stranger_share), sweep_text(sweep, o.stranger_share));
-    fmt::print("{}\n", advice);
+    print_text(advice);
   }
   const auto write = [](const std::string& path, const std::string& text) {
     if (path.empty()) return;
@@ -282,7 +303,7 @@ void run(const Options& o) {
     out.write(text);
     out.finish();
   };
-  write(o.json, as_json(o, trial, rows, sweep, advice).dump(2) + "\n");
+  write(o.json, json_text(as_json(o, trial, rows, sweep, advice), 2) + "\n");
   write(o.csv, csv_text(rows));
   if (!o.html.empty()) write_page(o.html, as_page(o, about, rows, sweep, advice));
   refuse_false_negatives(rows);
@@ -307,17 +328,20 @@ void add_compare(CommandLine& line, int&) {
       .commas()
       .type_name("A,B|all");
   add_stranger_share(c, o->stranger_share);
-  c.option("--seed", o->seed, "of the builds and of what is held back").shows_default().type_name("S");
-  c.option("--threads", o->threads, "of the builds").shows_default().type_name("T");
+  add_seed(c, o->seed, "of the builds and of what is held back");
+  add_threads(c, o->threads);
   add_null_option(c, o->nul);
   c.option("--json", o->json, "write the rows as JSON; - prints it instead of the table").type_name("FILE");
   c.option("--csv", o->csv, "write the rows as CSV; - prints it instead of the table").type_name("FILE");
-  c.option("--sweep", o->sweep, "also at these bits per key, with commas between them: curves of what is accepted")
+  c.numbers("--sweep", o->sweep, {0, kMaxBitsPerKey, true},
+            "also at these bits per key, with commas between them: curves of what is accepted")
       .commas()
       .type_name("X,X");
-  c.option("--html", o->html, "write a page with charts and sortable tables").type_name("FILE");
+  c.option("--html", o->html, "write a page with charts and sortable tables; - prints it instead of the table")
+      .type_name("FILE");
   c.footer(
-      "Columns: fpr is the rate on strangers, other_fpr the one on random strings (if a filter reads\n"
+      "Columns: expected_fpr is the rate on strangers that the filter expects of itself, fpr the measured one, "
+      "other_fpr the one on random strings (if a filter reads\n"
       "the strings), known_fpr the one on known negatives, wfpr the same weighted by cost; "
       "build_ns\n"
       "is per key, query_ns and batch_ns per query over a mix of keys, known negatives and strangers, each the median "

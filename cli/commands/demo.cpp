@@ -2,15 +2,18 @@
 // naysay demo: a made-up blocklist, every filter, one budget, two sentences. No input needed, under a minute.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "commands/commands.hpp"
 #include "naysay/workload/generate.hpp"
 #include "naysay/workload/zipf.hpp"
+#include "parts/describe.hpp"
 #include "parts/failure.hpp"
 #include "parts/measure.hpp"
 #include "parts/output.hpp"
 #include "parts/progress.hpp"
+#include "parts/terminal.hpp"
 
 namespace naysay::cli {
 
@@ -46,13 +49,16 @@ void run(const std::string& json) {
   const auto blocked = urls(0, kKeys), popular = urls(kKeys, kNegatives), others = urls(kKeys + kNegatives, kStrangers);
   const auto visits = zipf_costs(kNegatives, kSkew, kSeed);
   const Trial trial = make_trial(blocked, popular, visits, others, kSeed);
-  fmt::print(
-      "A blocklist of {} URLs becomes a filter of {} bits per key. A filter may also be given {} popular URLs that "
-      "are\n"
-      "not blocked, with the visits of each (the r-th has 1/r of the first one's). It is then queried with them, with "
-      "the\n"
-      "blocked ones and with {} strangers. Every \"maybe\" about a URL that is not blocked costs a look-up.\n\n",
-      kKeys, kBitsPerKey, kNegatives, trial.strangers.size());
+  const bool prints = json != "-";
+  if (prints)
+    fmt::print(
+        "{}\n\n",
+        wrapped(fmt::format("A blocklist of {} URLs becomes a filter of {} bits per key. A filter may also be given "
+                            "{} popular URLs that are not blocked, with the visits of each (the r-th has 1/r of the "
+                            "first one's). It is then queried with them, with the blocked ones and with {} "
+                            "strangers. Every \"maybe\" about a URL that is not blocked costs a look-up.",
+                            kKeys, kBitsPerKey, kNegatives, trial.strangers.size()),
+                std::min<std::size_t>(output_columns(), 120)));
   std::fflush(stdout);
 
   // Made-up URLs look all alike: filters that read them have nothing to learn.
@@ -69,14 +75,17 @@ void run(const std::string& json) {
     (by_default ? larger : rows).push_back(bench.measure(filter, {{"bits_per_key", by_default ? own : kBitsPerKey}}));
   }
   bar.clear();
-  fmt::print("{}\n{}\n", table_text(rows), advise(rows, Workload{}.stranger_share));
-  fmt::print("Filters that count their keys need more bits; each at its default budget:\n\n{}", table_text(larger));
+  if (prints) {
+    fmt::print("{}\n", table_text(rows));
+    print_text(advise(rows, Workload{}.stranger_share));
+    fmt::print("Filters that count their keys need more bits; each at its default budget:\n\n{}", table_text(larger));
+  }
   rows.insert(rows.end(), larger.begin(), larger.end());
   if (!json.empty()) {
     nlohmann::ordered_json all = nlohmann::ordered_json::array();
     for (const FilterRow& row : rows) all.push_back(to_json(row));
     Output out(json);
-    out.write(all.dump(2) + "\n");
+    out.write(json_text(all, 2) + "\n");
     out.finish();
   }
   refuse_false_negatives(rows);
@@ -87,7 +96,7 @@ void run(const std::string& json) {
 void add_demo(CommandLine& line, int&) {
   auto json = std::make_shared<std::string>();
   Command c = line.command("demo", "compare all filters on a made-up blocklist; runs for less than a minute");
-  c.option("--json", *json, "also write the rows as JSON").type_name("FILE");
+  c.option("--json", *json, "also write the rows as JSON; - prints it instead of the table").type_name("FILE");
   c.footer(
       "Example:\n"
       "  naysay demo");

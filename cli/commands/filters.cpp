@@ -7,6 +7,7 @@
 #include "commands/commands.hpp"
 #include "parts/describe.hpp"
 #include "parts/table.hpp"
+#include "parts/terminal.hpp"
 
 namespace naysay::cli {
 
@@ -15,7 +16,7 @@ namespace {
 void print_json() {
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   for (const FilterType& t : filter_types()) all.push_back(describe(t));
-  fmt::print("{}\n", all.dump(2));
+  fmt::print("{}\n", json_text(all, 2));
 }
 
 void print_table() {
@@ -32,11 +33,11 @@ void print_table() {
     table.add({std::string(t.name), tick(t.dynamic), tick(t.erasable), tick(t.adaptive), tick(t.tunable),
                tick(t.claims.uses_negatives), std::string(t.claims.about)});
   fmt::print("{}", table.text());
-  fmt::print(
-      "\n"
+  fmt::print("\n");
+  print_text(
       "dynamic: keys can be inserted later; erasable: and erased; adaptive: stops accepting a negative that is "
       "reported;\n"
-      "tunable: can be built for a rate (--fpr); negatives: uses known negatives and their costs\n");
+      "tunable: can be built for a rate (--fpr); negatives: uses known negatives and their costs");
 }
 
 }  // namespace

@@ -4,18 +4,22 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
+#include <limits>
 #include <memory>
 
 #include "commands/commands.hpp"
 #include "naysay/workload/zipf.hpp"
 #include "parts/failure.hpp"
+#include "parts/inputs.hpp"
+#include "parts/nearest.hpp"
 #include "parts/output.hpp"
 #include "parts/progress.hpp"
 
 namespace naysay::cli {
 
 namespace {
+
+constexpr std::uint64_t kMaxCount = 1'000'000'000'000;
 
 struct Options {
   std::string kind, output = "-";
@@ -26,9 +30,13 @@ struct Options {
 
 void run(const Options& o) {
   const auto kind = find_key_kind(o.kind);
-  if (!kind) throw Failure{fmt::format("no keys of kind '{}'; there are {}", o.kind, fmt::join(kKeyKinds, ", "))};
-  if (o.costs && !(o.zipf >= 0 && std::isfinite(o.zipf)))
-    throw Failure{fmt::format("--zipf is {}; it must be a number of 0 or more", o.zipf)};
+  if (!kind)
+    throw Failure{fmt::format("no keys of kind '{}'{}", o.kind,
+                              or_nearest(o.kind, {kKeyKinds.begin(), kKeyKinds.end()},
+                                         fmt::format("there are {}", fmt::join(kKeyKinds, ", "))))};
+  if (o.count > 0 && o.first > std::numeric_limits<std::uint64_t>::max() - (o.count - 1))
+    throw Failure{fmt::format("--first is {}; with --count {} it must be at most {}", o.first, o.count,
+                              std::numeric_limits<std::uint64_t>::max() - (o.count - 1))};
   Output out(o.output);
   const std::vector<float> costs = o.costs ? zipf_costs(o.count, o.zipf, o.seed) : std::vector<float>();
   ProgressBar bar;
@@ -51,16 +59,14 @@ void add_generate(CommandLine& line, int&) {
   c.option("kind", o->kind, "ycsb (user6284781860667377211), urls or integers")
       .required()
       .type_name("ycsb|urls|integers");
-  c.option("--count", o->count, "how many").required().type_name("N");
-  c.option("--first", o->first, "where to begin: the same seed and ranges that do not overlap share no key")
+  c.number("--count", o->count, {0, kMaxCount}, "how many").required().type_name("N");
+  c.number("--first", o->first, kAnyNumber, "where to begin: the same seed and ranges that do not overlap share no key")
       .shows_default()
       .type_name("I");
-  c.option("--seed", o->seed, "same seed, same keys; ycsb with seed 0 makes the keys that YCSB makes")
-      .shows_default()
-      .type_name("S");
-  const Option zipf =
-      c.option("--zipf", o->zipf, "add costs: the r-th largest is 1/r^SKEW of the first; shuffled, their mean is 1")
-          .type_name("SKEW");
+  add_seed(c, o->seed, "same seed, same keys; ycsb with seed 0 makes the keys that YCSB makes");
+  const Option zipf = c.number("--zipf", o->zipf, {0, 100},
+                               "add costs: the r-th largest is 1/r^SKEW of the first; shuffled, their mean is 1")
+                          .type_name("SKEW");
   c.flag("-0,--null", o->nul, "separate keys by NUL bytes instead of lines");
   c.option("-o,--output", o->output, "the file to write; - is the standard output").shows_default().type_name("FILE");
   c.footer(

@@ -10,6 +10,7 @@
 #include "naysay/live/metrics.hpp"
 #include "parts/describe.hpp"
 #include "parts/failure.hpp"
+#include "parts/filter_files.hpp"
 #include "parts/reasons.hpp"
 #include "parts/stacks.hpp"
 #include "parts/table.hpp"
@@ -28,19 +29,20 @@ void run(const Options& o) {
     if (o.prometheus) throw Failure{fmt::format("{}: is a stack; --prometheus takes a single filter", o.filter)};
     return inspect_stack(o.filter, o.json);
   }
-  const AnyFilter f = need(naysay::open(o.filter));
+  const AnyFilter f = open_filter(o.filter);
   if (o.prometheus) {
     fmt::print("{}", prometheus(metrics_of(f), f.type().name));
     return;
   }
   std::error_code unknown;
-  const std::uint64_t file_bytes = std::filesystem::file_size(o.filter, unknown);
+  const std::uint64_t file_bytes =
+      o.filter == "-" ? f.to_bytes().size() : std::filesystem::file_size(o.filter, unknown);
   if (o.json) {
     nlohmann::ordered_json j = describe(f);
     j["file"] = o.filter;
     j["file_bytes"] = file_bytes;
     for (const Report::Line& l : f.describe().lines) j["details"][l.name] = l.value;
-    fmt::print("{}\n", j.dump(2));
+    fmt::print("{}\n", json_text(j, 2));
     return;
   }
   const auto line = [](std::string_view name, const std::string& value) { fmt::print("{:<14}{}\n", name, value); };
@@ -73,7 +75,9 @@ void run(const Options& o) {
 void add_inspect(CommandLine& line, int&) {
   auto o = std::make_shared<Options>();
   Command c = line.command("inspect", "say what is in a filter's file");
-  c.option("filter", o->filter, "a file that naysay build or naysay apply wrote").required().type_name("F.nsy|F.nst");
+  c.option("filter", o->filter, "a file that naysay build or naysay apply wrote; - is the standard input")
+      .required()
+      .type_name("F.nsy|F.nst");
   c.flag("--json", o->json, "as JSON");
   c.flag("--prometheus", o->prometheus, "as text that Prometheus reads");
   c.footer(

@@ -10,6 +10,7 @@
 #include "commands/commands.hpp"
 #include "naysay/any_filter.hpp"
 #include "parts/failure.hpp"
+#include "parts/nearest.hpp"
 #include "parts/output.hpp"
 
 namespace naysay::cli {
@@ -34,7 +35,9 @@ std::string page_of(const CommandLine& line, const std::string& name) {
   if (name == "naysay") return main_page(line.text(), commands);
   for (const CommandText& c : commands)
     if (c.name == name) return command_page(c);
-  throw Failure{fmt::format("there is no command '{}'; see naysay --help", name)};
+  std::vector<std::string> names;
+  for (const CommandText& c : commands) names.push_back(c.name);
+  throw Failure{fmt::format("no command '{}'{}", name, or_nearest(name, names, "see naysay --help"))};
 }
 
 std::string completion_of(const CommandLine& line, const std::string& shell) {

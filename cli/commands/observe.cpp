@@ -15,6 +15,7 @@
 #include "parts/locked_file.hpp"
 #include "parts/output.hpp"
 #include "parts/reasons.hpp"
+#include "parts/terminal.hpp"
 
 namespace naysay::cli {
 
@@ -28,9 +29,6 @@ struct Options {
 };
 
 void run(const Options& o) {
-  if (o.keep == 0) throw Failure{"observe: --keep is 0; it must be 1 or more"};
-  need_wait(o.wait);
-  if (!(o.half_life >= 0)) throw Failure{"observe: --half-life is negative; it must be 0 or more lines"};
   need_distinct({{o.adapt.empty() ? "-o" : "--adapt", o.adapt.empty() ? o.output : o.adapt}},
                 {{"LOG", o.log}, {"--filter", o.filter}, {"--keys", o.keys}});
   need_one_standard_input({{"LOG", o.log}, {"--keys", o.keys}});
@@ -47,11 +45,13 @@ void run(const Options& o) {
   }
   LineReader reader = need(LineReader::open({o.log, o.nul ? Separator::nul : Separator::newline}));
   HeavyCosts costs(o.keep, o.half_life);
+  LineTally tally;
   std::uint64_t read = 0, counted = 0;
   for (;;) {
     const auto lines = need(reader.next());
     if (lines.empty()) break;
     for (const Line& line : lines) {
+      tally.see(line.text);
       auto miss = parse_negative(line.text);
       if (!miss) throw Failure{fmt::format("{}:{}: {}", reader.name(), line.number, miss.error().message)};
       ++read;
@@ -60,6 +60,7 @@ void run(const Options& o) {
       costs.add(digest(miss->key), miss->cost, static_cast<double>(read), miss->key);
     }
   }
+  note_negatives({o.log, o.nul ? Separator::nul : Separator::newline}, tally);
   const auto now = static_cast<double>(read);
   const auto entries = costs.costliest(o.top == 0 ? o.keep : o.top, now);
   if (!o.adapt.empty()) {
@@ -75,9 +76,10 @@ void run(const Options& o) {
     for (std::size_t i = 0; i < digests.size(); ++i)
       refused += check.is_key[i] == 0 && filter->adapt(digests[i], static_cast<float>(entries[i].cost));
     need(filter->save(o.adapt));
-    fmt::print(stderr, "naysay: {} of {} costliest negatives are refused from now on{}{}\n", refused, entries.size(),
-               check.found > 0 ? fmt::format(", {} are left out because they are keys", check.found) : "",
-               refused + check.found < entries.size() ? "; the others are not: " + why_not_refused(*filter) : "");
+    note(
+        fmt::format("{} of {} costliest negatives are refused from now on{}{}", refused, entries.size(),
+                    check.found > 0 ? fmt::format(", {} are left out because they are keys", check.found) : "",
+                    refused + check.found < entries.size() ? "; the others are not: " + why_not_refused(*filter) : ""));
     return;
   }
   Output out(o.output);
@@ -104,11 +106,11 @@ void add_observe(CommandLine& line, int&) {
            "negatives as naysay build takes them, the costliest first; - is the standard output")
       .shows_default()
       .type_name("FILE");
-  c.option("--keep", o->keep, "keys held at a time; what is found is exact if there are no more")
+  c.number("--keep", o->keep, {1, 1'000'000'000}, "keys held at a time; what is found is exact if there are no more")
       .shows_default()
       .type_name("N");
-  c.option("--top", o->top, "keys written; 0: all that are kept").shows_default().type_name("N");
-  c.option("--half-life", o->half_life, "lines after which a cost counts half; 0: costs do not age")
+  c.number("--top", o->top, kAnyNumber, "keys written; 0: all that are kept").shows_default().type_name("N");
+  c.number("--half-life", o->half_life, {0, 1e18}, "lines after which a cost counts half; 0: costs do not age")
       .shows_default()
       .type_name("N");
   c.option("--filter", o->filter, "count only keys that this filter accepts").type_name("F.nsy");

@@ -30,6 +30,7 @@
 #include "parts/failure.hpp"
 #include "parts/folder_lock.hpp"
 #include "parts/hashing.hpp"
+#include "parts/held_rate.hpp"
 #include "parts/inputs.hpp"
 #include "parts/manifest.hpp"
 #include "parts/progress.hpp"
@@ -186,11 +187,15 @@ std::vector<std::byte> build_base(const Options& o, std::span<const Digest> keys
   if (type->claims.reads_bytes)
     throw Failure{
         fmt::format("--filter is {}, which reads the bytes of keys; updates need one that does not", o.filter)};
-  const std::vector<Param> params =
-      o.budget.given() ? need(o.budget.params(*type, keys.size())) : std::vector<Param>{{"bits_per_key", "10"}};
   const Workload workload{.keys = keys, .negatives = refused};
   const BuildOptions options{
-      .seed = o.update.seed, .threads = o.update.threads, .hasher = hasher, .progress = progress};
+      .seed = o.update.seed, .threads = thread_count(o.update.threads), .hasher = hasher, .progress = progress};
+  if (o.budget.is_rate()) {
+    if (!type->tunable) throw Failure{fmt::format("--fpr is given, but {} cannot price a rate", o.filter)};
+    return need(build_for_rate(*type, workload, o.budget.rate(), {}, options)).to_bytes();
+  }
+  const std::vector<Param> params =
+      o.budget.given() ? o.budget.params(keys.size()) : std::vector<Param>{{"bits_per_key", "10"}};
   return need(AnyFilter::build(o.filter, workload, params, options, KeyKind::text)).to_bytes();
 }
 
@@ -351,7 +356,7 @@ void add_publish(CommandLine& line, int&) {
   o->budget.add_options(c, Budget::Rates::allowed);
   o->hashing.add_options(c);
   o->update.add_options(c);
-  c.option("--rollup-every", o->rollup_every, "increments before a roll-up; 0: no roll-ups")
+  c.number("--rollup-every", o->rollup_every, {0, 1'000'000}, "increments before a roll-up; 0: no roll-ups")
       .shows_default()
       .type_name("N");
   c.option("--base-age", o->base_days, "a base that is older is replaced; 0: never").shows_default().type_name("TIME");

@@ -66,7 +66,9 @@ void run(const Options& o) {
 void add_report(CommandLine& line, int&) {
   auto o = std::make_shared<Options>();
   Command c = line.command("report", "make one HTML page of what naysay bench measured");
-  c.option("results", o->results, "files of results that naysay bench --out wrote").required().type_name("FILE");
+  c.option("results", o->results, "files of results that naysay bench --out wrote; - is the standard input")
+      .required()
+      .type_name("FILE");
   c.option("-o,--output", o->output,
            "the page to write; - is the standard output; a name that ends in .md gets Markdown tables")
       .shows_default()

@@ -125,7 +125,6 @@ void check(const Options& o, const AnyFilter& f) {
 
 void run(const Options& o) {
   const std::string& output = o.output.empty() ? o.filter : o.output;
-  need_wait(o.wait);
   const std::vector<Input> inputs = {{"--erase", o.erase},      {"--insert", o.insert},
                                      {"--adapt", o.adapt},      {"--keys", o.keys},
                                      {"--warm", o.warm},        {"--slots", o.slots},

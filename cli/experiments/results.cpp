@@ -10,12 +10,14 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <iostream>
 #include <sstream>
 #include <thread>
 
 #include "commit.hpp"
 #include "naysay/core/cpu.hpp"
 #include "naysay/version.hpp"
+#include "parts/describe.hpp"
 #include "parts/failure.hpp"
 
 namespace naysay::cli {
@@ -90,7 +92,7 @@ Json describe(const Job& job, const JobPlan& plan, const std::string& source) {
 std::string identity(const Json& line) {
   Json part = Json::array();
   for (const char* field : kIdentity) part.push_back(line.contains(field) ? line[field] : Json());
-  return part.dump();
+  return json_text(part);
 }
 
 std::string identity_and_version(const Json& line) {
@@ -99,8 +101,10 @@ std::string identity_and_version(const Json& line) {
 }
 
 std::vector<Json> read_results(const std::string& path, std::uint64_t* whole_bytes) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw Failure{fmt::format("{}: cannot open: {}", path, std::strerror(errno))};
+  std::ifstream file;
+  if (path != "-") file.open(path, std::ios::binary);
+  std::istream& in = path == "-" ? std::cin : file;
+  if (path != "-" && !file.is_open()) throw Failure{fmt::format("{}: cannot open: {}", path, std::strerror(errno))};
   std::stringstream buffer;
   buffer << in.rdbuf();
   const std::string text = buffer.str();
@@ -128,6 +132,11 @@ std::vector<Json> read_results(const std::string& path, std::uint64_t* whole_byt
 
 Results::Results(const std::string& path) : path_(path) {
   if (path.empty()) return;
+  if (path == "-") {  // nothing was measured before
+    fd_ = ::dup(STDOUT_FILENO);
+    if (fd_ < 0) throw Failure{fmt::format("standard output: cannot open: {}", std::strerror(errno))};
+    return;
+  }
   fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (fd_ < 0) throw Failure{fmt::format("{}: cannot open: {}", path, std::strerror(errno))};
   const auto fail = [&](std::string message) {
@@ -162,7 +171,7 @@ void Results::add(const Json& line) {
   lines_.push_back(line);
   known_.insert(identity_and_version(line));
   if (fd_ < 0) return;
-  const std::string text = line.dump() + "\n";
+  const std::string text = json_text(line) + "\n";
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t n = ::write(fd_, text.data() + done, text.size() - done);
     if (n < 0 && errno == EINTR) continue;

@@ -13,20 +13,15 @@ namespace naysay::cli {
 
 namespace {
 
-// Throws unless the text is a finite number above `low` and below `high`.
-double need_number(const char* option, const std::string& text, double low, double high, const char* right) {
-  double value = 0;
-  std::string unused;
-  if (!from_text(text, value, unused) || !(value > low && value < high))
-    throw Failure{fmt::format("{} is '{}'; it must be {}", option, text, right)};
-  return value;
-}
-
 double need_bits_per_key(const std::string& text) {
-  return need_number("--bits-per-key", text, 0, 1e9, "a number of more than 0, such as 10");
+  return need_number<double>("--bits-per-key", text, {0, kMaxBitsPerKey, true});
 }
 double need_fpr(const std::string& text) {
-  return need_number("--fpr", text, 0, 1, "a rate between 0 and 1, such as 0.001");
+  double value = 0;
+  std::string unused;
+  if (!from_text(text, value, unused) || !(value > 0 && value < 1))
+    throw Failure{fmt::format("--fpr is '{}'; it must be a rate above 0 and below 1, such as 0.001", text)};
+  return value;
 }
 
 }  // namespace
@@ -52,8 +47,8 @@ Result<std::uint64_t> parse_bytes(const std::string& text, const char* option) {
     for (const Suffix& u : kSuffixes)
       if (u.name == unit && value * u.bytes >= 1 && value * u.bytes < 1e18)
         return static_cast<std::uint64_t>(value * u.bytes);
-  return Error{Errc::invalid_argument, fmt::format("{} is '{}'; it must be a number such as 1500000, 1.5MB (a "
-                                                   "million bytes each) or 1.5MiB (2^20 bytes each)",
+  return Error{Errc::invalid_argument, fmt::format("{} is '{}'; it must be a number of bytes from 1 to 1e18, such as "
+                                                   "1500000, 1.5MB (a million bytes each) or 1.5MiB (2^20 bytes each)",
                                                    option, text)};
 }
 
@@ -62,7 +57,7 @@ void Budget::add_options(Command& command, Rates rates) {
   command.option("--bits-per-key", bits_per_key_, "bits of the filter for each key").type_name("X");
   command.option("--bytes", bytes_, "bytes of the filter: 1500000, 1.5MB (1000^2), 1.5MiB (1024^2)").type_name("SIZE");
   if (rates == Rates::allowed)
-    command.option("--fpr", fpr_, "the rate of strangers that may be accepted").type_name("P");
+    command.option("--fpr", fpr_, "the rate of strangers that may be accepted, at most").type_name("P");
 }
 
 void Budget::check() const {
@@ -75,23 +70,14 @@ void Budget::check() const {
   if (!fpr_.empty()) (void)need_fpr(fpr_);
 }
 
-double Budget::rate() const { return need_fpr(fpr_); }
-
 double Budget::bits_per_key(std::uint64_t room) const {
   return !bits_per_key_.empty() ? need_bits_per_key(bits_per_key_)
                                 : 8 * static_cast<double>(need(parse_bytes(bytes_))) /
                                       static_cast<double>(std::max<std::uint64_t>(room, 1));
 }
 
-Result<std::vector<Param>> Budget::params(const FilterType& filter, std::uint64_t room) const {
-  if (is_rate()) {
-    if (!filter.tunable)
-      return Error{
-          Errc::invalid_argument,
-          fmt::format("{}: it cannot price a rate; give --bits-per-key or --bytes instead of --fpr", filter.name)};
-    return filter.params_for(need_fpr(fpr_));
-  }
-  return std::vector<Param>{{"bits_per_key", to_text(bits_per_key(room))}};
-}
+double Budget::rate() const { return need_fpr(fpr_); }
+
+std::vector<Param> Budget::params(std::uint64_t room) const { return {{"bits_per_key", to_text(bits_per_key(room))}}; }
 
 }  // namespace naysay::cli

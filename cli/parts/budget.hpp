@@ -28,11 +28,11 @@ class Budget {
 
   bool given() const noexcept { return !bits_per_key_.empty() || !bytes_.empty() || !fpr_.empty(); }
   bool is_rate() const noexcept { return !fpr_.empty(); }
-  double rate() const;  // requires is_rate()
+  double rate() const;  // Requires is_rate().
   // For this many keys. Requires !is_rate().
   double bits_per_key(std::uint64_t room) const;
-  // As a filter's parameters, for a filter that must have room for this many keys.
-  Result<std::vector<Param>> params(const FilterType& filter, std::uint64_t room) const;
+  // As a filter's parameters, for a filter that must have room for this many keys. Requires !is_rate().
+  std::vector<Param> params(std::uint64_t room) const;
 
  private:
   std::string bits_per_key_, bytes_, fpr_;

@@ -29,6 +29,10 @@ double bits_per_key(const AnyFilter& f) {
 
 std::string hash_name(const Hasher& hasher) { return hasher.id == HashId::siphash ? "siphash" : "xxh3"; }
 
+std::string json_text(const nlohmann::ordered_json& j, int indent) {
+  return j.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 nlohmann::ordered_json number_or_null(double value) {
   if (std::isnan(value)) return nullptr;
   return value;

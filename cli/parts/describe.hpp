@@ -16,6 +16,9 @@ nlohmann::ordered_json describe(const AnyFilter& f);
 // Of a filter that is not built: what it can do.
 nlohmann::ordered_json describe(const FilterType& t);
 
+// As text that is valid whatever the names of files and keys hold: bytes that are not UTF-8 become U+FFFD.
+std::string json_text(const nlohmann::ordered_json& j, int indent = -1);
+
 // NaN, of which JSON has none, becomes null.
 nlohmann::ordered_json number_or_null(double value);
 

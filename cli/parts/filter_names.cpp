@@ -4,13 +4,17 @@
 #include <fmt/core.h>
 
 #include "parts/failure.hpp"
+#include "parts/nearest.hpp"
 
 namespace naysay::cli {
 
 const FilterType& need_filter(const std::string& name) {
   if (const FilterType* type = find_filter(name)) return *type;
+  std::vector<std::string> names;
+  for (const FilterType& t : filter_types()) names.emplace_back(t.name);
   throw Failure{
-      fmt::format("no filter '{}'; there are {}", name, names_of_filters([](const FilterType&) { return true; }))};
+      fmt::format("no filter '{}'{}", name,
+                  or_nearest(name, names, "there are " + names_of_filters([](const FilterType&) { return true; })))};
 }
 
 std::vector<const FilterType*> need_filters(const std::vector<std::string>& names) {

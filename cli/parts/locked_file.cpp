@@ -45,14 +45,11 @@ bool still_named(const std::string& path, int fd) {
 }  // namespace
 
 void add_wait_option(Command& command, double& seconds) {
-  command.option("--wait", seconds, "how long to wait while another naysay changes the same file; 0: not at all")
+  command
+      .number("--wait", seconds, {0, kLongestWait},
+              "how long to wait while another naysay changes the same file; 0: not at all")
       .shows_default()
       .type_name("SECONDS");
-}
-
-void need_wait(double seconds) {
-  if (!(seconds >= 0 && seconds <= kLongestWait))
-    throw Failure{fmt::format("--wait is {}; it must be between 0 and {} seconds", seconds, kLongestWait)};
 }
 
 LockedFile::LockedFile(const std::string& path, double wait_seconds, ProgressBar* bar) {

@@ -25,7 +25,6 @@ namespace naysay::cli {
 // --wait: how long an update waits for another one of the same file.
 inline constexpr double kDefaultWait = 10;  // seconds
 void add_wait_option(Command& command, double& seconds);
-void need_wait(double seconds);
 
 class LockedFile {
  public:

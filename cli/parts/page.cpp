@@ -2,6 +2,7 @@
 #include "parts/page.hpp"
 
 #include "page_template.hpp"
+#include "parts/describe.hpp"
 #include "parts/failure.hpp"
 #include "parts/output.hpp"
 
@@ -24,7 +25,7 @@ std::string page_with(const nlohmann::ordered_json& data) {
   need_page();
   // "<" ends a script element in "</script" and confuses it in "<!--"; U+2028 and U+2029 are no matter in JSON.
   std::string json;
-  for (const char c : data.dump()) {
+  for (const char c : json_text(data)) {
     if (c == '<')
       json += "\\u003c";
     else

@@ -3,6 +3,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "naysay/workload/random.hpp"
 #include "parts/table.hpp"
 
@@ -22,29 +24,32 @@ std::string sweep_text(const std::vector<BudgetRows>& sweep, double stranger_sha
   return table.text();
 }
 
-const FilterRow* best_row(const std::vector<FilterRow>& rows, double stranger_share) {
-  const FilterRow* best = nullptr;
-  for (const FilterRow& row : rows)
-    if (row.problem.empty() && (!best || expected_cost(row, stranger_share) < expected_cost(*best, stranger_share)))
-      best = &row;
-  return best;
-}
-
 std::string next_better(const FilterRow& now, const std::vector<BudgetRows>& above, double stranger_share,
                         const std::string& measured_on) {
-  const double cost = expected_cost(now, stranger_share);
+  const Estimate cost = now.judged.cost(stranger_share);
   double most = 0;
   for (const BudgetRows& at : above) {
     most = std::max(most, at.bits_per_key);
     const FilterRow* best = best_row(at.rows, stranger_share);
-    if (!best) continue;
-    const double then = expected_cost(*best, stranger_share);
-    const bool other = best->filter != now.filter && then < cost;
-    if (!other && !(then <= cost / 2)) continue;
-    return fmt::format("{} {} bits per key upwards {} ({} of the cost accepted, {} now{}).",
-                       other ? "Another filter is better with more space: from"
-                             : "The same filter makes at most half of the errors from",
-                       number(at.bits_per_key), best->filter->name, percent(then), percent(cost), measured_on);
+    const auto same = std::find_if(at.rows.begin(), at.rows.end(), [&](const FilterRow& row) {
+      return row.filter == now.filter && row.problem.empty();
+    });
+    const auto cost_of = [&](const FilterRow& row) { return row.judged.cost(stranger_share); };
+    const auto sentence = [&](const char* start, const FilterRow& row) {
+      return fmt::format("{} {} bits per key upwards {} ({} of the cost accepted, {} now{}).", start,
+                         number(at.bits_per_key), row.filter->name, percent(cost_of(row).value), percent(cost.value),
+                         measured_on);
+    };
+    if (best && best->filter != now.filter && cost_of(*best).surely_below(cost) &&
+        (same == at.rows.end() || cost_of(*best).surely_below(cost_of(*same))))
+      return sentence("Another filter is better with more space: from", *best);
+    // What is uncertain about the known negatives is the same for both.
+    const auto surely = [&](const Judged& more) {
+      return cost_of(*same).surely_below(cost) || (more.strangers.surely_below(now.judged.strangers) &&
+                                                   !(more.known_cost.value > now.judged.known_cost.value));
+    };
+    if (same != at.rows.end() && surely(same->judged) && cost_of(*same).value <= cost.value / 2)
+      return sentence("The same filter makes at most half of the errors from", *same);
   }
   return above.empty() ? "" : fmt::format("Up to {} bits per key no filter does better{}.", number(most), measured_on);
 }
@@ -71,6 +76,7 @@ Sample sample_of(const Trial& trial, std::uint64_t most_keys, std::uint64_t seed
   s.trial.keys = s.keys;
   s.trial.key_bytes = s.key_bytes;
   s.trial.strangers = trial.strangers;
+  s.trial.made_up = trial.made_up;
   s.trial.stranger_bytes = trial.stranger_bytes;
   return s;
 }

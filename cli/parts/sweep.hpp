@@ -24,11 +24,9 @@ struct BudgetRows {
 // Budgets over a table of rows: the share of the traffic's cost that is accepted, by filter.
 std::string sweep_text(const std::vector<BudgetRows>& sweep, double stranger_share);
 
-// The best row at a budget, or none if nothing could be built.
-const FilterRow* best_row(const std::vector<FilterRow>& rows, double stranger_share);
-
-// "Another filter is better with more space: from 12.5 bits per key upwards X ..." for the first budget above `now` at which another filter is the best, or
-// at which half of the errors go away. `measured_on` ends the sentence: on what it was measured.
+// "Another filter is better with more space: from 12.5 bits per key upwards X ..." for the first budget above `now` at
+// which another filter is surely better, or at which half of the errors surely go away. `measured_on` ends the sentence:
+// on what it was measured.
 std::string next_better(const FilterRow& now, const std::vector<BudgetRows>& above, double stranger_share,
                         const std::string& measured_on);
 

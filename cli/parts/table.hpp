@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Table: rows of text with aligned columns; the first column to the left, numbers to the right. And the way numbers
 // look.
+//
+// A table that is wider than its place is divided: each part has the first column and as many others as fit.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include "parts/terminal.hpp"
 
 namespace naysay::cli {
 
@@ -21,7 +25,8 @@ class Table {
 
   // A row shorter than the columns: its last cell runs on to the right and widens no column.
   void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
-  std::string text() const;
+  // In lines of at most this many columns of characters, as far as the first and one more column fit there.
+  std::string text(std::size_t columns = output_columns()) const;
 
  private:
   std::vector<Column> columns_;

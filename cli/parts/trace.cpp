@@ -21,7 +21,8 @@ void add_trace_options(Command& c, TraceOptions& o) {
   c.option("--unpin", o.unpin, "negatives that are pinned no longer, one per line").type_name("FILE");
   c.option("--trace", o.trace, "insertions and deletions in their order, one I|D<TAB>time<TAB>key per line")
       .type_name("FILE");
-  c.option("--report-every", o.every, "a row of the trace's table after this many operations")
+  c.number("--report-every", o.every, {1, std::uint64_t{1} << 48},
+           "a row of the trace's table after this many operations")
       .type_name("N")
       .shows_default();
   c.option("--negatives", o.negatives, "known negatives, key<TAB>cost: the table says how much of them is accepted")

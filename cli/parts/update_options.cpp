@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "parts/failure.hpp"
+#include "parts/inputs.hpp"
 #include "parts/table.hpp"
 
 namespace naysay::cli {
@@ -31,19 +32,21 @@ std::int64_t now_in_seconds() { return StackChecks::at_present().now; }
 
 void UpdateOptions::add_options(Command& c) {
   c.flag("--ghosts", ghosts, "do not refuse dropped keys: the update is smaller, and the list may still accept them");
-  c.option("--add-rate", add_rate,
+  c.number("--add-rate", add_rate, {0, 1},
            "strangers that an update may accept on top; 0: a sixteenth of what the base accepts")
       .shows_default()
       .type_name("P");
   c.option("--list", list, "the name of the list; an update of another list is refused").type_name("NAME");
-  c.option("--partition", partition, "the number of the list's partition").shows_default().type_name("N");
+  c.number("--partition", partition, {0, 0xffffffff}, "the number of the list's partition")
+      .shows_default()
+      .type_name("N");
   c.option("--expires", expires, "how long clients may use it: 14d, 36h, 90m, 30s; 0: for ever")
       .shows_default()
       .type_name("TIME");
-  c.option("--created", created, "seconds since 1970; 0: now").shows_default().type_name("T");
+  c.number("--created", created, kAnyNumber, "seconds since 1970; 0: now").shows_default().type_name("T");
   c.option("--sign-key", sign_key, "sign with this Ed25519 key (openssl genpkey -algorithm ed25519)").type_name("PEM");
-  c.option("--seed", seed, "same input, time and seed: same bytes").shows_default().type_name("S");
-  c.option("--threads", threads, "any number gives the same bytes").shows_default().type_name("T");
+  add_seed(c, seed, "same input, time and seed: same bytes");
+  add_threads(c, threads);
 }
 
 void UpdateOptions::check() const {
@@ -63,7 +66,7 @@ DeltaTask UpdateOptions::task() const {
   const std::int64_t lasts = need_duration("--expires", expires);
   task.expires = lasts == 0 ? 0 : task.created + lasts;
   task.seed = seed;
-  task.threads = threads;
+  task.threads = thread_count(threads);
   if (!sign_key.empty()) task.signer = need(read_sign_key(sign_key));
   return task;
 }

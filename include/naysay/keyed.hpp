@@ -98,7 +98,12 @@ Result<Ok> read(FieldReader& from, bool with_params, typename F::Params& params,
 
 }  // namespace file_detail
 
-// The costs and shares of a workload, the bits per key and the room make sense. `who` begins the message.
+// What a build takes at most.
+inline constexpr double kMaxBitsPerKey = 4096;                     // above this, storing the keys is smaller
+inline constexpr std::uint64_t kMaxRoom = std::uint64_t{1} << 48;  // keys
+inline constexpr unsigned kMaxThreads = 4096;
+
+// The costs and shares of a workload, the bits per key, the room and the threads make sense. `who` begins the message.
 NAYSAY_EXPORT Result<Ok> check_build(std::string_view who, const Workload& w, double bits_per_key,
                                      const BuildOptions& options);
 

@@ -17,6 +17,8 @@
 //   live->adapt("popular.example", 1000);
 //
 // Keys        strings, integers and digests, everywhere: build, query, batch, insert, erase, adapt. See core/key.hpp.
+//             The integer 7 and the text "7" are different keys. A filter remembers which of the two it was built from:
+//             a change with the other kind is Outcome::wrong_kind, a query answers maybe, and an assertion fails.
 // Negatives   known non-members: keys, or pairs of a key and its cost (what one false "maybe" about it costs).
 // Filters     one header each, in the folder of its family; naysay::filter_types() lists them, and
 //             `naysay compare` says which one to use for your keys.

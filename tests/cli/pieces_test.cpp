@@ -35,6 +35,8 @@ FilterRow row(const FilterType& t, double fpr, double wfpr, double batch_ns) {
   r.filter = &t;
   r.bits_per_key = 10;
   r.score = {.fpr = fpr, .known_fpr = wfpr, .wfpr = wfpr, .false_negatives = 0};
+  r.judged = {.expected_fpr = fpr, .strangers = exactly(fpr), .known_cost = exactly(wfpr)};
+  if (t.dynamic) r.grown = {.score = r.score, .judged = r.judged};
   r.query_ns = r.batch_ns = batch_ns;
   r.builds = kRounds;
   return r;
@@ -81,7 +83,7 @@ TEST(Compare, ShowsTheReasonInsteadOfNumbers) {
   EXPECT_EQ(to_json(failed).dump(),
             R"({"filter":"sharp","problem":"sharp: 3 bits per key are too few; give at least 4"})");
   EXPECT_EQ(to_json(rows[0])["wfpr"], nullptr);
-  EXPECT_NE(csv_text(rows).find("\nsharp,,,,,,,,,,,\n"), std::string::npos) << csv_text(rows);
+  EXPECT_NE(csv_text(rows).find("\nsharp,,,,,,,,,,,,,,,,\n"), std::string::npos) << csv_text(rows);
 }
 
 TEST(Choose, TakesOnlyFiltersThatCanDoWhatIsWished) {

@@ -29,6 +29,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -385,7 +386,9 @@ bool from_text(std::string_view text, T& value, std::string& what_is_right) {
     return false;
   } else {
     what_is_right = std::is_integral_v<T> ? "a whole number" : "a number";
-    if constexpr (std::is_unsigned_v<T>) what_is_right += " of 0 or more";
+    if constexpr (std::is_integral_v<T>)
+      what_is_right += " from " + std::to_string(std::numeric_limits<T>::min()) + " to " +
+                       std::to_string(std::numeric_limits<T>::max());
     T parsed{};
     const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), parsed);
     if (ec != std::errc{} || end != text.data() + text.size()) return false;

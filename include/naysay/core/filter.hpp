@@ -200,10 +200,11 @@ void may_contain(const F& f, std::span<const Digest> keys, std::uint8_t* out) no
 }
 
 // The bits a build may use: bits_per_key for each key it must have room for. At least one word, so that a filter of no
-// keys exists.
+// keys exists; at most 2^62, which no memory holds, so that a product too large for a word cannot become a small one.
 inline std::uint64_t budget_bits(double bits_per_key, std::uint64_t keys) noexcept {
+  constexpr double kMost = 4611686018427387904.0;  // 2^62
   const double bits = bits_per_key * static_cast<double>(std::max<std::uint64_t>(keys, 1));
-  return std::max<std::uint64_t>(64, static_cast<std::uint64_t>(bits));
+  return bits <= 64 ? 64 : static_cast<std::uint64_t>(std::min(bits, kMost));
 }
 
 }  // namespace naysay

@@ -15,7 +15,8 @@
 // an error with file and line. So is a line with two tabs, because either part could be the cost.
 //
 // gzip and zstd are recognised by their first bytes, not by the name of the file, so they also work through pipes.
-// Files of several members or frames are read to their end.
+// Files of several members or frames are read to their end. Other packed files (xz, bzip2, zip, ...) are refused in the
+// same way, and so is UTF-16. A byte order mark at the start of lines is left out.
 //
 // Promises   a message names the file and, if there is one, the line.
 // Cost       One pass; the bytes of a line are searched once, however long it is. Memory in addition to the result:
@@ -76,12 +77,13 @@ class NAYSAY_EXPORT LineReader {
  private:
   LineReader();
   Result<Ok> refill();
+  Result<Ok> skip_mark();
 
   std::unique_ptr<Source> source_;
   char separator_ = '\n';
   std::vector<char> buffer_;
   std::size_t begin_ = 0, searched_ = 0, end_ = 0;  // buffer_[begin_, end_) is unread; no separator before searched_
-  bool at_end_ = false;
+  bool at_end_ = false, started_ = false;
   std::uint64_t lines_ = 0;
   std::vector<Line> batch_;
 };
@@ -111,21 +113,32 @@ Result<Ok> for_each_line(const KeyFile& file, const Progress& progress, Body&& b
   });
 }
 
+// What lines look like, counted while they are read: so that a caller can say that keys look like negatives with costs,
+// or that costs are separated by something else than a tab.
+struct NAYSAY_EXPORT LineTally {
+  std::uint64_t lines = 0;
+  std::uint64_t tabs = 0;         // lines with a tab
+  std::uint64_t tab_costs = 0;    // ... and only a number after the last one
+  std::uint64_t other_costs = 0;  // lines without a tab, and only a number after the last comma, semicolon or space
+
+  void see(std::string_view line) noexcept;
+};
+
 NAYSAY_EXPORT Result<GrowingArray<Digest>> read_keys(const KeyFile& file, const Hasher& hasher,
-                                                     const Progress& progress = {});
+                                                     const Progress& progress = {}, LineTally* tally = nullptr);
 
 struct Negatives {
   GrowingArray<Digest> digests;
   GrowingArray<float> costs;  // one each
 };
 
-NAYSAY_EXPORT Result<Negatives> read_negatives(const KeyFile& file, const Hasher& hasher,
-                                               const Progress& progress = {});
+NAYSAY_EXPORT Result<Negatives> read_negatives(const KeyFile& file, const Hasher& hasher, const Progress& progress = {},
+                                               LineTally* tally = nullptr);
 
 // Calls take for one negative after the other, and keeps none in memory. Stops at the first error of take.
 using TakeNegative = std::function<Result<Ok>(Digest negative, float cost)>;
 NAYSAY_EXPORT Result<Ok> for_each_negative(const KeyFile& file, const Hasher& hasher, const Progress& progress,
-                                           const TakeNegative& take);
+                                           const TakeNegative& take, LineTally* tally = nullptr);
 
 // A line of a file of negatives, parsed. The message of an error does not name the file.
 struct CostedKey {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Score: how often a filter is wrong, and what that costs.
 //
-//   fpr               strangers accepted / strangers queried
+//   fpr               strangers accepted / strangers queried, those made up included unless the filter reads bytes
 //   known_fpr         known negatives accepted / known negatives queried
 //   wfpr              cost of the known negatives accepted / cost of all of them
 //   other_fpr         the same as fpr for strangers of another kind (Trial::others)
@@ -95,14 +95,16 @@ Score score(const F& f, const Trial& t, bool reads_bytes = false) {
     accepted_cost += maybe ? t.costs[i] : 0;
     cost += t.costs[i];
   });
-  const auto accepts = [&](std::span<const Digest> asked, std::span<const std::string_view> texts) {
-    return rate(static_cast<double>(count_maybe(f, asked, bytes(texts))), static_cast<double>(asked.size()));
+  const auto count = [&](std::span<const Digest> asked, std::span<const std::string_view> texts) {
+    return static_cast<double>(count_maybe(f, asked, bytes(texts)));
   };
-  return {.fpr = accepts(t.strangers, t.stranger_bytes),
+  const std::span<const Digest> made_up = reads_bytes ? std::span<const Digest>() : t.made_up;
+  return {.fpr = rate(count(t.strangers, t.stranger_bytes) + count(made_up, {}),
+                      static_cast<double>(t.strangers.size() + made_up.size())),
           .known_fpr = rate(accepted, static_cast<double>(t.negatives.size())),
           .wfpr = rate(accepted_cost, cost),
           .false_negatives = t.keys.size() - count_maybe(f, t.keys, bytes(t.key_bytes)),
-          .other_fpr = accepts(t.others, t.other_bytes)};
+          .other_fpr = rate(count(t.others, t.other_bytes), static_cast<double>(t.others.size()))};
 }
 
 }  // namespace naysay

@@ -53,6 +53,7 @@ struct TextKeys {
 };
 enum class Lines { keys, costed_keys };
 
-Result<TextKeys> read_texts(const KeyFile& file, Lines lines, const Hasher& hasher, const Progress& progress = {});
+Result<TextKeys> read_texts(const KeyFile& file, Lines lines, const Hasher& hasher, const Progress& progress = {},
+                            LineTally* tally = nullptr);
 
 }  // namespace naysay

@@ -28,6 +28,7 @@ struct Trial {
   std::vector<Digest> negatives;  // known to the filters
   std::vector<float> costs;       // of the negatives, one each
   std::vector<Digest> strangers;  // not known to them
+  std::vector<Digest> made_up;    // more strangers, without strings, for filters that read none; see add_made_up()
   std::vector<Digest> others;     // strangers of another kind, if there are any
   bool held_back = false;         // the strangers were taken from the negatives
   std::uint64_t left_out = 0;     // negatives and strangers that were keys, strangers that were known
@@ -89,6 +90,16 @@ inline Trial make_trial(std::span<const Digest> keys, std::span<const Digest> ne
       add_stranger(strangers[i], bytes.strangers, i);
   }
   return t;
+}
+
+// Adds those that are neither keys nor known nor strangers already.
+inline void add_made_up(Trial& t, std::span<const Digest> made_up) {
+  std::vector<Digest> taken(t.keys.begin(), t.keys.end());
+  taken.insert(taken.end(), t.negatives.begin(), t.negatives.end());
+  taken.insert(taken.end(), t.strangers.begin(), t.strangers.end());
+  std::sort(taken.begin(), taken.end());
+  for (const Digest& d : made_up)
+    if (!std::binary_search(taken.begin(), taken.end(), d)) t.made_up.push_back(d);
 }
 
 }  // namespace naysay
