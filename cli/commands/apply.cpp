@@ -3,10 +3,15 @@
 #include <fmt/core.h>
 
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "commands/commands.hpp"
 #include "naysay/core/files.hpp"
+#include "parts/distinct_files.hpp"
 #include "parts/failure.hpp"
+#include "parts/locked_file.hpp"
+#include "parts/output.hpp"
 #include "parts/table.hpp"
 #include "parts/update_options.hpp"
 
@@ -21,7 +26,14 @@ struct Options {
 };
 
 void run(const Options& o) {
+  // A stack may be replaced by itself and more updates; anything else that is read would be lost.
+  const bool in_place = same_file(o.files[0], o.output) && is_stack_file(o.files[0]);
+  std::vector<Input> inputs = {{"--verify-key", o.verify_key}};
+  for (const std::string& file : std::span(o.files).subspan(in_place ? 1 : 0)) inputs.push_back({"one of FILES", file});
+  need_distinct({{"-o", o.output}}, inputs);
   need(files::can_create(o.output));
+  const LockedFile held(o.output);
+  mention_leftovers(o.output);
   const Stack stack =
       need(Stack::open(o.files[0], std::span(o.files).subspan(1), checks_of(o.verify_key, o.allow_expired)));
   need(stack.save(o.output));

@@ -7,8 +7,10 @@
 
 #include "commands/commands.hpp"
 #include "naysay/core/files.hpp"
+#include "parts/distinct_files.hpp"
 #include "parts/failure.hpp"
 #include "parts/inputs.hpp"
+#include "parts/output.hpp"
 #include "parts/progress.hpp"
 #include "parts/update_options.hpp"
 
@@ -26,8 +28,14 @@ struct Options {
 void run(const Options& o, bool rollup) {
   o.update.check();
   if (o.update.ghosts && !o.dropped.empty()) throw Failure{"--dropped and --ghosts are given; give only one of them"};
-  need_one_standard_input({{"--keys", o.keys}, {"--negatives", o.negatives}, {"--dropped", o.dropped}});
+  std::vector<Input> inputs = {{"--keys", o.keys}, {"--negatives", o.negatives}, {"--dropped", o.dropped}};
+  need_one_standard_input(inputs);
+  inputs.push_back({"--verify-key", o.verify_key});
+  inputs.push_back({"--sign-key", o.update.sign_key});
+  for (const std::string& file : o.state) inputs.push_back({"--state", file});
+  need_distinct({{"-o", o.output}}, inputs);
   need(files::can_create(o.output));
+  mention_leftovers(o.output);
   DeltaTask task = o.update.task();
   const Stack all = need(Stack::open(o.state[0], std::span(o.state).subspan(1), checks_of(o.verify_key, true)));
   if (rollup && all.updates().empty()) throw Failure{fmt::format("{}: has no updates to roll up", o.state[0])};

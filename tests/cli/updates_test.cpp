@@ -98,6 +98,21 @@ TEST_F(UpdatesTool, RollUpAllUpdatesSinceTheBase) {
   refuses("naysay rollup --state base.nsy" + keys_option(3) + " -o none.nsd", {"no", "updates"});
 }
 
+TEST_F(UpdatesTool, ReplaceNoFileThatTheyReadButAStackByALongerOne) {
+  chain(2);
+  const std::vector<std::string> names = {"base.nsy", "d1.nsd", "d2.nsd", "keys.2", "keys.0", "key.pem"};
+  std::vector<std::string> before;
+  for (const std::string& name : names) before.push_back(read(name));
+  const std::string delta =
+      "naysay delta --state base.nsy d1.nsd --keys keys.2 --dropped keys.0 --sign-key key.pem -o ";
+  for (const char* name : {"base.nsy", "d1.nsd", "keys.2", "keys.0", "key.pem"}) refuses(delta + name, {name, "-o"});
+  refuses("naysay apply base.nsy d1.nsd -o d1.nsd", {"d1.nsd", "-o"});
+  refuses("naysay apply base.nsy d1.nsd -o ./base.nsy", {"base.nsy", "-o"});
+  for (std::size_t i = 0; i < names.size(); ++i) EXPECT_EQ(read(names[i]), before[i]) << names[i];
+  must("naysay apply base.nsy d1.nsd -o list.nst && naysay apply list.nst d2.nsd -o list.nst");
+  expect_right("list.nst", 2);
+}
+
 TEST_F(UpdatesTool, RefuseChainsThatDoNotFitAndWriteNothing) {
   chain(3, "--expires 30d");
   must("naysay apply base.nsy d1.nsd -o list.nst");
