@@ -40,9 +40,11 @@
 //             it ends the program.
 // Planning    Workload::stranger_share, the share of queries about strangers, is 0.01 here; AnyFilter::build and
 //             Keyed<F>::build take a Workload and let you say another.
-// Files       open() queries a file in place; it must not be truncated or overwritten meanwhile (replace it by rename,
-//             as save() does). load() copies it. AnyFilter::save and load also take functions, for bytes that leave or
-//             come in pieces (core/byte_stream.hpp).
+// Files       open() queries a file in place; replace it by rename, as save() does. If somebody truncates it meanwhile,
+//             the next query of a page that is gone ends the process (SIGBUS). If somebody overwrites it, answers are
+//             wrong, but a query still ends and reads only the filter's memory, and a change is refused
+//             (Outcome::damaged). load() copies the file. AnyFilter::save and load also take functions, for bytes that
+//             leave or come in pieces (core/byte_stream.hpp).
 #pragma once
 
 #include <concepts>

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <list>
 #include <map>
 #include <memory>
 #include <span>
@@ -60,6 +61,22 @@ inline void load(std::span<const std::uint8_t> data) {
   }
 }
 
+// The same filter in another place: a copy, one read from its bytes, one that borrows them.
+inline constexpr std::uint64_t kStructural = 240;
+inline Result<AnyFilter> moved(AnyFilter f, std::uint64_t how, std::list<std::vector<std::byte>>& files) {
+  switch (how % 4) {
+    case 0:
+      return f.clone();
+    case 1:
+      return AnyFilter::load(f.to_bytes());
+    case 2:
+      return AnyFilter::view(files.emplace_back(f.to_bytes()));
+    default:
+      if (f.index_bits() > 0) f.drop_index();
+      return f;
+  }
+}
+
 // Bytes as a filter, its keys and negatives, and a list of operations, against a multiset.
 inline void operate(std::span<const std::uint8_t> data) {
   std::size_t at = 0;
@@ -89,10 +106,15 @@ inline void operate(std::span<const std::uint8_t> data) {
   // What a build could not store of a key that comes many times is not erased here: see the filters' contracts.
   if (type.erasable)
     for (auto& [key, count] : model) count = std::min<std::uint64_t>(count, 1);
+  std::list<std::vector<std::byte>> files;  // what views of them need
   while (at < data.size()) {
     const std::uint64_t key = next(), what = next();
     std::uint64_t& count = model[key];
-    if (what % 3 == 0 && type.dynamic && count < 4) {
+    if (what >= kStructural) {
+      f = moved(std::move(*f), what, files);
+      require(f.has_value());
+      holds(*f);
+    } else if (what % 3 == 0 && type.dynamic && count < 4) {
       if (f->insert(digest(key))) ++count;
     } else if (what % 3 == 1 && type.erasable && count > 0) {
       require(static_cast<bool>(f->erase(digest(key))));

@@ -22,6 +22,7 @@ namespace {
 std::atomic<int> fault{0};
 std::atomic<long> after{0}, seen{0};
 
+#if NAYSAY_CALLS_CAN_FAIL
 // Whether this call, which `about` is about, has to fail.
 bool fails(Fault about) {
   if (fault.load() != static_cast<int>(about)) return false;
@@ -34,6 +35,7 @@ template <class Function>
 Function* next(const char* name) {
   return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
 }
+#endif
 
 }  // namespace
 
@@ -48,6 +50,7 @@ void naysay_fail_calls(int which, long calls) {
 }
 long naysay_calls_seen() { return seen; }
 
+#if NAYSAY_CALLS_CAN_FAIL
 ssize_t write(int file, const void* bytes, size_t size) {
   if (file > 2 && fails(Fault::no_space)) return errno = ENOSPC, -1;
   if (file > 2 && fails(Fault::interrupted)) return errno = EINTR, -1;
@@ -108,6 +111,7 @@ void* mmap(void* wanted, size_t size, int protection, int flags, int file, off_t
   if (file >= 0 && fails(Fault::no_mapping)) return errno = ENOMEM, MAP_FAILED;
   return reinterpret_cast<void*>(::syscall(SYS_mmap, wanted, size, protection, flags, file, at));
 }
+#endif
 }
 // NOLINTEND
 

@@ -9,6 +9,18 @@
 // Calls about the standard streams always work.
 #pragma once
 
+// TSan follows files and mappings through these names, so under it no call can fail.
+#if defined(__SANITIZE_THREAD__)
+#define NAYSAY_CALLS_CAN_FAIL 0
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define NAYSAY_CALLS_CAN_FAIL 0
+#endif
+#endif
+#ifndef NAYSAY_CALLS_CAN_FAIL
+#define NAYSAY_CALLS_CAN_FAIL 1
+#endif
+
 enum class Fault : int {
   none,
   no_space,     // write, pwrite, posix_fallocate, ftruncate: ENOSPC, from the n-th call on
