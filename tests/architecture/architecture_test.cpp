@@ -220,7 +220,7 @@ TEST(Architecture, EveryHeaderOfARoomBeginsByExplainingItself) {
 }
 
 TEST(Architecture, EverySourceFileBeginsWithTheLicenceLine) {
-  for (const fs::path& file : sources({"include", "src", "cli", "cuda", "hosts", "tests"})) {
+  for (const fs::path& file : sources({"include", "src", "cli", "cuda", "hosts", "examples", "tests"})) {
     const auto lines = lines_of(file);
     ASSERT_FALSE(lines.empty()) << file;
     EXPECT_EQ(lines[0], kLicence) << file;

@@ -9,17 +9,17 @@ cmake --install "$build" --prefix "$work/prefix" >/dev/null
 cmake -S "$source/project" -B "$work/cmake" -G Ninja -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_CXX_COMPILER="$compiler" >/dev/null
 cmake --build "$work/cmake" >/dev/null
 "$work/cmake/outside"
-# The first C example of docs/c.md, in C99, against the install tree.
-sed -n '/^```c$/,/^```$/p' "$source/../../docs/c.md" | sed '/^```/d' >"$work/blocked.c"
-grep -q naysay_build "$work/blocked.c"
-flags=$(PKG_CONFIG_PATH=$(dirname "$(find "$work/prefix" -name naysay-c.pc)") pkg-config --static --cflags --libs naysay-c)
-# shellcheck disable=SC2086
-"$c_compiler" -std=c99 -Wall -Wextra -Werror -pedantic "$work/blocked.c" $flags -o "$work/blocked"
-printf 'evil.example: maybe\npopular.example: no\n' >"$work/expected"
-(cd "$work" && ./blocked >answers && cmp answers expected)
-
 pc=$(find "$work/prefix" -name naysay.pc)
 libraries=$(dirname "$(dirname "$pc")")
+# The C examples of docs/c.md and the README, in C99, against the install tree.
+flags=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --static --cflags --libs naysay-c)
+for page in docs/c.md README.md; do
+  awk '/^```c$/ { inside = 1; next } /^```$/ { if (inside) exit } inside' "$source/../../$page" >"$work/example.c"
+  grep -q naysay_build "$work/example.c"
+  # shellcheck disable=SC2086
+  "$c_compiler" -std=c99 -Wall -Wextra -Werror -pedantic "$work/example.c" $flags -o "$work/example"
+  (cd "$work" && LD_LIBRARY_PATH=$libraries ./example | grep -q '^evil.example: maybe$')
+done
 # compiles WAY [pkg-config options]: with what pkg-config says and nothing else.
 compiles() {
   way=$1
