@@ -19,8 +19,10 @@ file(RELATIVE_PATH NAYSAY_PREFIX_FROM_PC /p/${CMAKE_INSTALL_LIBDIR}/pkgconfig /p
 # What a static library leaves to its users to link; a shared one brings it itself.
 if(BUILD_SHARED_LIBS)
   set(NAYSAY_PC_REQUIRES Requires.private)
+  set(NAYSAY_PC_CXX "")
 else()
   set(NAYSAY_PC_REQUIRES Requires)
+  set(NAYSAY_PC_CXX " -lstdc++ -lm")  # which a C compiler does not add
 endif()
 configure_file(cmake/naysay.pc.in naysay.pc @ONLY)
 configure_file(cmake/naysay-c.pc.in naysay-c.pc @ONLY)  # without the options for C++

@@ -12,7 +12,7 @@ cmake --build "$work/cmake" >/dev/null
 pc=$(find "$work/prefix" -name naysay.pc)
 libraries=$(dirname "$(dirname "$pc")")
 # The C examples of docs/c.md and the README, in C99, against the install tree.
-flags=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --static --cflags --libs naysay-c)
+flags=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --cflags --libs naysay-c)
 for page in docs/c.md README.md; do
   awk '/^```c$/ { inside = 1; next } /^```$/ { if (inside) exit } inside' "$source/../../$page" >"$work/example.c"
   grep -q naysay_build "$work/example.c"
