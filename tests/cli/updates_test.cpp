@@ -258,6 +258,16 @@ TEST_F(UpdatesTool, PublishAndFetchOverAWebServer) {
   expect_right("list/current.nst", 2);
 }
 
+TEST_F(UpdatesTool, BenchShipsAMonthWithoutAWrongAnswer) {
+  const std::string said = must("naysay bench updates --size tiny --out year.jsonl");
+  for (const char* word : {"the full file", "overlays with ghosts", "roll-ups", "limit", "ns in batches"})
+    EXPECT_NE(said.find(word), std::string::npos) << said;
+  const std::string line = read("year.jsonl");
+  EXPECT_NE(line.find("\"wrong\":0"), std::string::npos) << line;
+  EXPECT_NE(must("naysay bench --list").find("updates"), std::string::npos);
+  refuses("naysay bench updates --size huge", {"--size", "huge"});
+}
+
 // ---- killed at any step --------------------------------------------------------------------------------------------
 
 // Runs the tool and kills it before its n-th system call that changes files. True if it ended before.
