@@ -229,7 +229,7 @@ void bench_updates(const std::string& size, std::uint64_t seed, const std::strin
   Year year(keys, negatives, seed);
   const Year first = year;
   std::vector<Run> runs;
-  for (const Policy& p : kPolicies) runs.push_back({.policy = p});
+  for (const Policy& p : kPolicies) runs.emplace_back().policy = p;
   Samples full, limit;
   std::uint64_t full_bytes = 0;
   double limit_bytes = 0, rate = 0;
