@@ -306,14 +306,10 @@ class SplitTable {
     for (;;) {
       const std::uint64_t recycled = access_.recycled(), moves = access_.moves(first);
       const std::uint64_t progress = Access::load(progress_), buckets = Access::load(buckets_);
-      bool known = true;
-      std::uint64_t found = 0;
-      for (std::uint64_t side : {first, second}) {
-        const Seen at = seen(side, buckets, progress);
-        known = known && at.block.words != nullptr;
-        if (known) found |= match_words(at, side, progress);
-      }
-      if (!known || access_.recycled() != recycled || Access::load(progress_) != progress) continue;
+      const Seen one = seen(first, buckets, progress), two = seen(second, buckets, progress);
+      if (one.block.words == nullptr || two.block.words == nullptr) continue;
+      const std::uint64_t found = match_words(one, first, progress) | match_words(two, second, progress);
+      if (access_.recycled() != recycled || Access::load(progress_) != progress) continue;
       if (found != 0) return true;
       if (access_.moves(first) == moves && Access::load(buckets_) == buckets) return false;
     }
@@ -341,17 +337,18 @@ class SplitTable {
   std::uint64_t match_words(const Seen& at, std::uint64_t side, std::uint64_t progress) const noexcept {
     struct Lanes {
       PackedFields four, two;
+      std::uint64_t mask;
     };
     static constexpr auto kLanes = [] {
       std::array<Lanes, kMaxWidth + 1> lanes{};
       for (unsigned b = 1; b <= kNarrow; ++b) lanes[b].four = PackedFields(b, 4);
-      for (unsigned b = 1; b <= kMaxWidth; ++b) lanes[b].two = PackedFields(b, 2);
+      for (unsigned b = 1; b <= kMaxWidth; ++b) lanes[b].two = PackedFields(b, 2), lanes[b].mask = low_mask(b);
       return lanes;
     }();
     const unsigned width = total_bits() - at.known, wide = total_bits() - static_cast<unsigned>(progress >> kDoneBits);
     const std::uint64_t bit = at.block.at * (kSlots * width);
-    const std::uint64_t v = (side >> at.known) ^ ((std::uint64_t{1} << width) - 1);
     const Lanes& lanes = kLanes[width];
+    const std::uint64_t v = (side >> at.known) ^ lanes.mask;
     if (wide <= kNarrow) return lanes.four.matches(Access::window(at.block.words, bit), lanes.four.repeat(v));
     const std::uint64_t wanted = lanes.two.repeat(v);
     return lanes.two.matches(Access::window(at.block.words, bit), wanted) |

@@ -66,6 +66,7 @@ class SharedAccess {
   // Room for the directory of a table that starts with 2^level buckets or more. False if there is no memory.
   bool begin(unsigned place_bits, unsigned level) noexcept {
     block_bits_ = std::clamp(level, 8u, 18u) - 4;
+    at_mask_ = low_mask(block_bits_);
     const std::uint64_t blocks = (std::uint64_t{1} << place_bits >> block_bits_) + 1;
     for (auto& half : directory_) {
       half.reset(new (std::nothrow) std::uint64_t[blocks]());
@@ -112,7 +113,7 @@ class SharedAccess {
   cuckoo::detail::BlockView view(unsigned known, std::uint64_t bucket, unsigned width) const noexcept {
     const std::uint64_t entry = load(directory_[known & 1][bucket >> block_bits_]);
     if ((entry & kWidthMask) != width) return {nullptr, 0};
-    return {reinterpret_cast<const std::uint64_t*>(entry & ~kWidthMask), bucket & low_mask(block_bits_)};
+    return {reinterpret_cast<const std::uint64_t*>(entry & ~kWidthMask), bucket & at_mask_};
   }
   std::uint64_t moves(std::uint64_t side) const noexcept { return load(moves_[side % kStripes]); }
   std::uint64_t recycled() const noexcept { return load(recycled_); }
@@ -127,6 +128,7 @@ class SharedAccess {
   std::vector<Array<std::uint64_t>> spare_;  // has room for all that were made
   std::size_t made_ = 0;
   unsigned block_bits_ = cuckoo::detail::kMinBlockBits;
+  std::uint64_t at_mask_ = low_mask(cuckoo::detail::kMinBlockBits);  // of a bucket in its block
 };
 
 }  // namespace naysay::live::detail
