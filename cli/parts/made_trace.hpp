@@ -35,7 +35,11 @@ inline MadeTrace made_trace(std::uint64_t keys, std::uint64_t seed) {
     const double born = static_cast<double>(i) / static_cast<double>(keys);
     const double mean = 0.1 * (1 - 0.87 * std::pow(born, 8));
     const double uniform = (static_cast<double>(random.below(std::uint64_t{1} << 52)) + 0.5) / 4503599627370496.0;
-    const double dead = born - mean * std::log(uniform);
+    double dead = born - mean * std::log(uniform);
+    if (dead >= 1 && random.below(1000) >= 214) {  // most of those that would live on are erased in the last tenth
+      const double from = std::max(born, 0.9);
+      dead = from + (1 - from) * static_cast<double>(random.below(1000)) / 1000;
+    }
     trace.steps.push_back({born, static_cast<std::uint32_t>(i), true});
     if (dead < 1) trace.steps.push_back({dead, static_cast<std::uint32_t>(i), false});
   }
