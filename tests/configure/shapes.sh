@@ -29,6 +29,7 @@ no_tests='-DCMAKE_DISABLE_FIND_PACKAGE_GTest=ON -DCMAKE_DISABLE_FIND_PACKAGE_Pyt
 configure library "$source" -DNAYSAY_TOOL=OFF -DNAYSAY_TESTS=OFF -DNAYSAY_CUDA=OFF $no_tool $no_tests
 has libnaysay.a || fail "has no library"
 ! has naysay_tool || fail "has the tool"
+! has naysay_python || fail "has the Python package"
 
 # The preset that ./dev demo uses. An empty prefix cannot hide a header in /usr/include: whoever looks for rapidcheck
 # leaves a trace in the cache.
@@ -40,7 +41,8 @@ has 'cli/naysay' || fail "has no tool"
 ! grep -q RAPIDCHECK "$work/tool/CMakeCache.txt" || fail "looks for rapidcheck"
 
 # shellcheck disable=SC2086
-configure cuda_off "$source" -DNAYSAY_TESTS=OFF -DNAYSAY_CUDA=OFF
+configure cuda_off "$source" -DNAYSAY_TESTS=OFF -DNAYSAY_CUDA=OFF -DNAYSAY_PYTHON=OFF
+! has naysay_python || fail "has the Python package"
 ! has naysay_cuda || fail "has the CUDA builder"
 ! grep -q NAYSAY_NVCC "$work/cuda_off/CMakeCache.txt" || fail "looks for nvcc"
 
