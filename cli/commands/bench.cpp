@@ -20,6 +20,7 @@
 #include "parts/nearest.hpp"
 #include "parts/progress.hpp"
 #include "parts/table.hpp"
+#include "parts/terminal.hpp"
 
 namespace naysay::cli {
 
@@ -118,7 +119,7 @@ void run(const Options& o) {
     count += jobs.size();
     work.emplace_back(e, std::move(jobs));
   }
-  for (const std::string& name : missing) fmt::print(stderr, "naysay: {} is not in this build; it is left out\n", name);
+  for (const std::string& name : missing) note(fmt::format("{} is not in this build; it is left out", name));
 
   const bool terminal = ::isatty(STDERR_FILENO) == 1;
   ProgressBar bar;

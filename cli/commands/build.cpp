@@ -53,10 +53,9 @@ bool has_exact(const FilterType& type) {
 // With --exact the budget is a limit and may be left out.
 std::vector<Param> params_of(const Options& o, std::uint64_t room) {
   if (!o.exact) return o.budget.params(room);
-  constexpr double kNoLimit = 4096;  // bits per key: the most that a build accepts
   const bool by_size = o.budget.given() && !o.budget.is_rate();
   std::vector<Param> params{{"exact", "true"},
-                            {"bits_per_key", to_text(by_size ? o.budget.bits_per_key(room) : kNoLimit)}};
+                            {"bits_per_key", to_text(by_size ? o.budget.bits_per_key(room) : kMaxBitsPerKey)}};
   if (o.budget.is_rate()) params.push_back({"stranger_fpr", to_text(o.budget.rate())});
   return params;
 }
@@ -92,12 +91,12 @@ Built build(const Options& o, const std::vector<Choice>& choices, std::span<cons
       params.insert(params.end(), given.begin(), given.end());
       return build_fastest(type, workload, params, options);
     };
-    auto filter =
-        o.budget.is_rate() && !o.exact ? build_for_rate(type, workload, o.budget.rate(), given, options) : at_budget();
+    const bool by_rate = o.budget.is_rate() && !o.exact;
+    auto filter = by_rate ? build_for_rate(type, workload, o.budget.rate(), given, options) : at_budget();
     if (filter) return {std::move(*filter), choices[i].why + passed_over, std::move(report)};
     if (filter.error().code != Errc::out_of_budget || i + 1 == choices.size()) throw failure(filter.error());
-    passed_over += fmt::format(" ({} {})", type.name,
-                               o.budget.is_rate() ? "cannot have this rate" : "does not fit into the budget");
+    passed_over +=
+        fmt::format(" ({} {})", type.name, by_rate ? "cannot have this rate" : "does not fit into the budget");
   }
 }
 
@@ -177,8 +176,7 @@ KnownNegatives read_known(const Options& o, const KeyFile& file, std::uint64_t k
 
 // Not while an update is between reading the file of this name and writing it: it would write over this one.
 void save_locked(const AnyFilter& filter, const std::string& path, double wait) {
-  std::optional<LockedFile> held;
-  if (path != "-") held.emplace(path, wait);
+  const LockedFile held = path == "-" ? LockedFile() : LockedFile(path, wait);
   save_filter(filter, path);
 }
 
@@ -296,12 +294,12 @@ void run(const Options& o) {
     j["report"] = report;
     fmt::print(talk, "{}\n", json_text(j, 2));
   } else {
-    const std::string made = o.output == "-" ? "standard output" : escaped(o.output);
-    fmt::print(talk, "{}: {} of {} keys, {}, {} bits per key, accepts {} of strangers\n", made,
+    const std::string shown = o.output == "-" ? "standard output" : escaped(o.output);
+    fmt::print(talk, "{}: {} of {} keys, {}, {} bits per key, accepts {} of strangers\n", shown,
                built.filter.type().name, built.filter.keys(), bytes_text(size_bytes(built.filter)),
                number(bits_per_key(built.filter)), percent(built.filter.expected_fpr()));
     if (index_bytes > 0)
-      fmt::print(talk, "{}: and an index of {} next to it, used only by inserts\n", made, bytes_text(index_bytes));
+      fmt::print(talk, "{}: and an index of {} next to it, used only by inserts\n", shown, bytes_text(index_bytes));
   }
 }
 

@@ -246,7 +246,7 @@ void add_fetch(CommandLine& line, int&) {
   c.option("--verify-key", o->verify_key, "refuse what is not signed with this key (openssl pkey -pubout)")
       .type_name("PEM");
   c.option("--partition", o->partitions, "only these partitions; may be repeated").type_name("N").repeated();
-  c.number("--retries", o->retries, {0, 1'000'000}, "how often to try again").shows_default().type_name("N");
+  c.number("--retries", o->retries, {0, 1000}, "how often to try again").shows_default().type_name("N");
   c.number("--wait", o->wait, {0, 86400}, "seconds before the first retry, about; then twice as long each time")
       .shows_default()
       .type_name("S");

@@ -25,7 +25,7 @@ struct Options {
 };
 
 void run(const Options& o) {
-  if (is_stack(o.filter)) {
+  if (o.filter != "-" && is_stack(o.filter)) {
     if (o.prometheus) throw Failure{fmt::format("{}: is a stack; --prometheus takes a single filter", o.filter)};
     return inspect_stack(o.filter, o.json);
   }

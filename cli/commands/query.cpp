@@ -28,13 +28,13 @@ struct Options {
 int run(const Options& o) {
   const bool costed = !o.negatives.empty();
   const KeyFile file = key_file(costed ? o.negatives : o.keys, o.nul);
-  need_one_standard_input({{"the filter", o.filter}, {costed ? "--negatives" : "the keys", file.path}});
+  const std::vector<Input> inputs = {{costed ? "--negatives" : "KEYS", file.path}, {"the filter", o.filter}};
+  need_one_standard_input(inputs);
   const std::string standard = "-";  // query F keys >> keys would read what it writes, and so on
-  need_distinct({{"the standard output", standard}},
-                {{costed ? "--negatives" : "KEYS", file.path}, {"the filter", o.filter}});
+  need_distinct({{"the standard output", standard}}, inputs);
   std::optional<AnyFilter> filter;
   AskStack ask;
-  if (is_stack(o.filter)) {
+  if (o.filter != "-" && is_stack(o.filter)) {
     ask = ask_stack(o.filter);
   } else {
     filter.emplace(open_filter(o.filter));

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands/commands.hpp"
+#include "naysay/any_filter.hpp"
 #include "parts/failure.hpp"
 #include "parts/inputs.hpp"
 #ifdef NAYSAY_WITH_CLUSTER
@@ -226,20 +227,19 @@ void add_redis(CommandLine& line, int& exit_code) {
       .shows_default()
       .type_name("HOST:PORT");
   c.option("--set", o->set, "the name of the set; shard i is the key NAME:{i}").required().type_name("NAME");
-  c.number("--shards", o->shards, {1, 16384}, "how many keys the set is spread over; the same for all that use it")
+  c.number("--shards", o->shards, {1, 1'000'000}, "how many keys the set is spread over; the same for all that use it")
       .shows_default()
       .type_name("N");
   c.number("--fpr", o->fpr, {0, 1, true}, "the rate of strangers that a new set may accept")
       .shows_default()
       .type_name("RATE");
-  c.number("--capacity", o->capacity, {0, std::uint64_t{1} << 48}, "keys that a new set must have room for")
-      .type_name("N");
+  c.number("--capacity", o->capacity, {0, kMaxRoom}, "keys that a new set must have room for").type_name("N");
   c.option("--filter", o->filter, "of build: the filter's name (see naysay filters)").shows_default().type_name("NAME");
   c.option("--negatives", o->negatives, "of build: known negatives, one key<TAB>cost per line").type_name("FILE");
   c.number("--wait", o->wait, {0, 1000}, "replicas that must confirm a key before it counts as added")
       .shows_default()
       .type_name("N");
-  c.number("--give-up", o->give_up, {0, 1'000'000}, "seconds without progress after which to give up")
+  c.number("--give-up", o->give_up, {1, 1'000'000}, "seconds without progress after which to give up")
       .shows_default()
       .type_name("SECONDS");
   c.option("--user", o->user, "of the servers, with --password-file").type_name("NAME");

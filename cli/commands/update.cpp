@@ -13,6 +13,7 @@
 #include "parts/describe.hpp"
 #include "parts/distinct_files.hpp"
 #include "parts/failure.hpp"
+#include "parts/filter_files.hpp"
 #include "parts/inputs.hpp"
 #include "parts/key_check.hpp"
 #include "parts/locked_file.hpp"
@@ -20,6 +21,7 @@
 #include "parts/progress.hpp"
 #include "parts/reasons.hpp"
 #include "parts/table.hpp"
+#include "parts/terminal.hpp"
 #include "parts/trace.hpp"
 
 namespace naysay::cli {
@@ -54,7 +56,9 @@ Tally for_each_key(const Options& o, const std::string& path, const Hasher& hash
 
 // Some filters need the file of their keys for it.
 Tally adapt(const Options& o, AnyFilter& f, const Progress& progress) {
-  const Negatives given = need(read_negatives(key_file(o.adapt, o.nul), f.hasher(), progress));
+  LineTally lines;
+  const Negatives given = need(read_negatives(key_file(o.adapt, o.nul), f.hasher(), progress, &lines));
+  note_negatives(key_file(o.adapt, o.nul), lines);
   std::span<const Digest> digests = given.digests;
   std::span<const float> costs = given.costs;
   Tally t{.given = digests.size()};
@@ -125,28 +129,35 @@ void check(const Options& o, const AnyFilter& f) {
 
 void run(const Options& o) {
   const std::string& output = o.output.empty() ? o.filter : o.output;
+  const bool piped = o.filter == "-", prints = output == "-";
+  if (piped && o.output.empty()) throw Failure{"the filter is -, the standard input; give --output, - or a file"};
   const std::vector<Input> inputs = {{"--erase", o.erase},      {"--insert", o.insert},
                                      {"--adapt", o.adapt},      {"--keys", o.keys},
                                      {"--warm", o.warm},        {"--slots", o.slots},
                                      {"--pin", o.live.pin},     {"--unpin", o.live.unpin},
                                      {"--trace", o.live.trace}, {"--negatives", o.live.negatives}};
-  need_one_standard_input(inputs);
+  std::vector<Input> all_inputs = inputs;
+  all_inputs.push_back({"the filter", o.filter});
+  need_one_standard_input(all_inputs);
   need_distinct({{o.output.empty() ? "the filter" : "-o", output}}, inputs);
-  need(files::can_create(output));
+  need_filter_output("--output", output);
   ProgressBar bar;
-  const LockedFile held(o.filter, o.wait, &bar);
-  const LockedFile held_output = same_file(o.filter, output) ? LockedFile() : LockedFile(output, o.wait, &bar);
-  mention_leftovers(output);
-  AnyFilter f = need(naysay::load(o.filter));
+  const LockedFile held = piped ? LockedFile() : LockedFile(o.filter, o.wait, &bar);
+  const bool other = !prints && (piped || !same_file(o.filter, output));
+  const LockedFile held_output = other ? LockedFile(output, o.wait, &bar) : LockedFile();
+  if (!prints) mention_leftovers(output);
+  AnyFilter f = piped ? open_filter(o.filter) : need(naysay::load(o.filter));
+  need_text_filter(f, o.filter);
   check(o, f);
   const Progress progress = bar.callback();
   nlohmann::ordered_json said;
+  const std::string name = prints ? "standard output" : escaped(output);
   std::string text;
   const auto add = [&](const Tally& t, const char* done, const char* rest, const std::string& why) {
     said[done] = t.done;
     const std::uint64_t left = t.given - t.keys - t.done;
     said[rest] = left;
-    text += fmt::format("{}: {} {}", output, t.done, done);
+    text += fmt::format("{}: {} {}", name, t.done, done);
     if (left > 0) text += fmt::format(", {} {} ({})", left, rest, why);
     if (t.keys > 0) text += fmt::format(", {} left out (they are keys)", t.keys);
     text += '\n';
@@ -173,23 +184,23 @@ void run(const Options& o) {
     const bool checked = !o.keys.empty() || f.type().adapt_with_key_file;
     if (!o.keys.empty()) said["keys"] = t.keys;
     if (!checked)
-      text += fmt::format("{}: a key among them would be denied from now on; --keys FILE leaves keys out\n", output);
+      text += fmt::format("{}: a key among them would be denied from now on; --keys FILE leaves keys out\n", name);
   }
   if (!o.warm.empty()) {
     warm(o, f, progress);
     said["warm"] = true;
   }
-  if (f.type().warming) text += fmt::format("{}: {}\n", output, warmth_text(f));
-  run_trace_options(o.live, f, output, o.nul, o.overfill || grows(f) ? 0 : f.facts().room(), progress, said, text);
-  need(f.save(output));
+  if (f.type().warming) text += fmt::format("{}: {}\n", name, warmth_text(f));
+  run_trace_options(o.live, f, name, o.nul, o.overfill || grows(f) ? 0 : f.facts().room(), progress, said, text);
+  save_filter(f, output);
   bar.clear();
   if (o.json) {
     nlohmann::ordered_json j = describe(f);
     j["file"] = output;
     j["update"] = said;
-    fmt::print("{}\n", j.dump(2));
+    fmt::print(talk_to(output), "{}\n", json_text(j, 2));
   } else {
-    fmt::print("{}", text);
+    fmt::print(talk_to(output), "{}", text);
   }
 }
 
@@ -198,7 +209,9 @@ void run(const Options& o) {
 void add_update(CommandLine& line, int&) {
   auto o = std::make_shared<Options>();
   Command c = line.command("update", "erase and insert keys, and report false positives to a filter");
-  c.option("filter", o->filter, "a file that naysay build wrote").required().type_name("F.nsy");
+  c.option("filter", o->filter, "a file that naysay build wrote; - is the standard input")
+      .required()
+      .type_name("F.nsy");
   c.option("--erase", o->erase, "keys to erase, one per line; each must be in the set, or another key may be lost")
       .type_name("FILE");
   c.option("--insert", o->insert, "keys to insert, one per line; without room for all of them nothing is written")
@@ -218,7 +231,8 @@ void add_update(CommandLine& line, int&) {
   add_wait_option(c, o->wait);
   add_null_option(c, o->nul);
   c.flag("--json", o->json, "describe the filter and what was done as JSON");
-  c.option("-o,--output", o->output, "the file to write; by default the filter itself, whole or not at all")
+  c.option("-o,--output", o->output,
+           "the file to write; by default the filter itself, whole or not at all; - is the standard output")
       .type_name("F.nsy");
   c.footer(
       "Erases first, then inserts, adapts and warms, then unpins, pins and replays the trace. Updates of the same file "

@@ -69,9 +69,8 @@ bool refuses_negatives(const Options& o, const AnyFilter& f, const std::string& 
 
 int run(const Options& o) {
   need_one_standard_input({{"the filter", o.filter}, {"--keys", o.keys}, {"--negatives", o.negatives}});
-  if (is_stack(o.filter)) {
-    if (!o.negatives.empty())
-      throw Failure{fmt::format("--negatives is given, but {} is a stack; use naysay query --negatives", o.filter)};
+  if (o.filter != "-" && is_stack(o.filter)) {
+    if (!o.negatives.empty()) throw Failure{fmt::format("{}: is a stack; --negatives takes a single filter", o.filter)};
     const KeyFile keys = key_file(o.keys, o.nul);
     return verify_stack(o.filter, o.keys.empty() ? nullptr : &keys, o.verify_key);
   }

@@ -26,9 +26,21 @@ Option Command::option(const char* names, Value& value, const char* help) {
 }
 template Option Command::option(const char*, std::string&, const char*);
 template Option Command::option(const char*, std::vector<std::string>&, const char*);
+template <>
+Option Command::option(const char* names, unsigned& value, const char* help) {
+  return number(names, value, {0, std::numeric_limits<unsigned>::max()}, help);
+}
+template <>
+Option Command::option(const char* names, std::uint64_t& value, const char* help) {
+  return number(names, value, kAnyNumber, help);
+}
+template <>
+Option Command::option(const char* names, double& value, const char* help) {
+  return number(names, value, {std::numeric_limits<double>::lowest(), std::numeric_limits<double>::max()}, help);
+}
 
 template <class Number>
-Number need_number(const std::string& option, const std::string& text, const Range<Number>& range) {
+Number need_number(const std::string& option, const std::string& text, const NumberRange<Number>& range) {
   constexpr const char* kKind = std::is_integral_v<Number> ? "whole number" : "number";
   Number value{};
   std::string unused;
@@ -37,9 +49,9 @@ Number need_number(const std::string& option, const std::string& text, const Ran
                                         : fmt::format("from {} to {}", range.low, range.high);
   throw Failure{fmt::format("{} is '{}'; it must be a {} {}", option, text, kKind, right)};
 }
-template unsigned need_number(const std::string&, const std::string&, const Range<unsigned>&);
-template std::uint64_t need_number(const std::string&, const std::string&, const Range<std::uint64_t>&);
-template double need_number(const std::string&, const std::string&, const Range<double>&);
+template unsigned need_number(const std::string&, const std::string&, const NumberRange<unsigned>&);
+template std::uint64_t need_number(const std::string&, const std::string&, const NumberRange<std::uint64_t>&);
+template double need_number(const std::string&, const std::string&, const NumberRange<double>&);
 
 namespace {
 
@@ -47,7 +59,8 @@ namespace {
 std::string long_name(const std::string& names) { return names.substr(names.rfind(',') + 1); }
 
 template <class Number>
-Option number_option(CLI::App& app, const char* names, Number& value, const Range<Number>& range, const char* help) {
+Option number_option(CLI::App& app, const char* names, Number& value, const NumberRange<Number>& range,
+                     const char* help) {
   CLI::Option* option = app.add_option_function<std::string>(
       names,
       [&value, range, name = long_name(names)](const std::string& text) { value = need_number(name, text, range); },
@@ -58,16 +71,16 @@ Option number_option(CLI::App& app, const char* names, Number& value, const Rang
 
 }  // namespace
 
-Option Command::number(const char* names, unsigned& value, Range<unsigned> range, const char* help) {
+Option Command::number(const char* names, unsigned& value, NumberRange<unsigned> range, const char* help) {
   return number_option(*app_, names, value, range, help);
 }
-Option Command::number(const char* names, std::uint64_t& value, Range<std::uint64_t> range, const char* help) {
+Option Command::number(const char* names, std::uint64_t& value, NumberRange<std::uint64_t> range, const char* help) {
   return number_option(*app_, names, value, range, help);
 }
-Option Command::number(const char* names, double& value, Range<double> range, const char* help) {
+Option Command::number(const char* names, double& value, NumberRange<double> range, const char* help) {
   return number_option(*app_, names, value, range, help);
 }
-Option Command::numbers(const char* names, std::vector<double>& values, Range<double> range, const char* help) {
+Option Command::numbers(const char* names, std::vector<double>& values, NumberRange<double> range, const char* help) {
   return Option(app_->add_option_function<std::vector<std::string>>(
       names,
       [&values, range, name = long_name(names)](const std::vector<std::string>& texts) {

@@ -40,32 +40,32 @@ class Option {
 
 // The numbers that an option takes.
 template <class Number>
-struct Range {
+struct NumberRange {
   Number low, high;
   bool above = false;  // the lowest is above `low`
 
   bool has(Number n) const noexcept { return (above ? n > low : n >= low) && n <= high; }
 };
-inline constexpr Range<std::uint64_t> kAnyNumber = {0, std::numeric_limits<std::uint64_t>::max()};
+inline constexpr NumberRange<std::uint64_t> kAnyNumber = {0, std::numeric_limits<std::uint64_t>::max()};
 
 // The number in a text. Throws a Failure that names the option, the text and the range if there is none, or none in the
 // range: "--capacity is '-1'; it must be a whole number from 0 to 281474976710656".
 template <class Number>
-Number need_number(const std::string& option, const std::string& text, const Range<Number>& range);
+Number need_number(const std::string& option, const std::string& text, const NumberRange<Number>& range);
 
 class Command {
  public:
   explicit Command(CLI::App* app) : app_(app) {}
   // names: "--keys", "-o,--output", or without hyphens for an argument that is given by position. The value may be a
-  // string or a vector of strings; it must outlive the parsing.
+  // string, a vector of strings, or a number, which is then held to what its type has; it must outlive the parsing.
   template <class Value>
   Option option(const char* names, Value& value, const char* help);
   // A number within a range: unsigned, 64-bit, or a double; or a list of doubles, each within it. Another one is refused
   // with a sentence that has the range.
-  Option number(const char* names, unsigned& value, Range<unsigned> range, const char* help);
-  Option number(const char* names, std::uint64_t& value, Range<std::uint64_t> range, const char* help);
-  Option number(const char* names, double& value, Range<double> range, const char* help);
-  Option numbers(const char* names, std::vector<double>& values, Range<double> range, const char* help);
+  Option number(const char* names, unsigned& value, NumberRange<unsigned> range, const char* help);
+  Option number(const char* names, std::uint64_t& value, NumberRange<std::uint64_t> range, const char* help);
+  Option number(const char* names, double& value, NumberRange<double> range, const char* help);
+  Option numbers(const char* names, std::vector<double>& values, NumberRange<double> range, const char* help);
   void flag(const char* names, bool& value, const char* help);
   void takes_anything(std::vector<std::string>& rest);  // whatever stands after it
   void footer(const char* text);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "parts/failure.hpp"
+#include "parts/terminal.hpp"
 
 namespace naysay::cli {
 
@@ -32,8 +33,8 @@ KeyCheck check_for_keys(std::span<const Digest> negatives, const KeyFile& keys, 
     check.found += check.is_key.back();
   }
   if (count < keys_of_filter)
-    fmt::print(stderr, "naysay: {} has {} keys and the filter holds {}; a negative may be one of the others\n",
-               keys.name(), count, keys_of_filter);
+    note(fmt::format("{} has {} keys and the filter holds {}; a negative may be one of the others", keys.name(), count,
+                     keys_of_filter));
   return check;
 }
 

@@ -8,12 +8,13 @@
 #include <cstring>
 
 #include "parts/failure.hpp"
+#include "parts/terminal.hpp"
 
 namespace naysay::cli {
 
 void mention_leftovers(const std::string& path) {
   for (const std::string& file : files::leftovers(path))
-    fmt::print(stderr, "naysay: {} was left there by a run that was killed; it can be removed\n", file);
+    note(fmt::format("{} was left there by a run that was killed; it can be removed", file));
 }
 
 Output::Output(const std::string& path) {

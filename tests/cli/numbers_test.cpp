@@ -77,7 +77,7 @@ TEST_F(Numbers, OfParametersHaveTheirRangeInTheMessage) {
 }
 
 TEST(NeedNumber, SaysWhatIsRight) {
-  const auto refusal = [](const char* text, cli::Range<double> range) -> std::string {
+  const auto refusal = [](const char* text, cli::NumberRange<double> range) -> std::string {
     try {
       (void)cli::need_number<double>("--x", text, range);
     } catch (const cli::Failure& e) {
