@@ -96,6 +96,21 @@ TEST(GrowingCuckoo, LosesNoKeyAndRefusesNoErasureOfAMultisetOverThreeErasWithSho
   }
 }
 
+// Tables with fewer buckets than are repacked together.
+TEST(GrowingCuckoo, LosesNoKeyOfASmallTable) {
+  for (const double bits : {12.5, 13.0, 14.0, 16.0, 20.0})
+    for (std::uint64_t n = 0; n <= 40; ++n) {
+      const auto keys = numbers(n * 1000, n);
+      auto f = must_build<GrowingCuckoo>({.keys = keys}, {.bits_per_key = bits, .growth = 64});
+      for (std::uint64_t i = n; i < 300; ++i) {
+        ASSERT_TRUE(f.insert(digest(n * 1000 + i)));
+        const auto ok = f.validate();
+        ASSERT_TRUE(ok) << bits << " bits, " << n << " keys and " << i - n << " more: " << ok.error().message;
+      }
+      for (std::uint64_t i = 0; i < 300; ++i) ASSERT_TRUE(f.may_contain(digest(n * 1000 + i))) << bits << " " << n;
+    }
+}
+
 TEST(GrowingCuckoo, ChangesNoAnswerWhileItGrows) {
   const auto keys = numbers(0, 3000);
   GrowingCuckoo f = must_build<GrowingCuckoo>({.keys = keys}, Params{.bits_per_key = 15, .growth = 64});

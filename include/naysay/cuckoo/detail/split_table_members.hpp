@@ -68,7 +68,8 @@ bool SplitTable<Access>::repack(std::uint64_t buckets) noexcept {
     filled -= 64;
     word = filled == 0 ? 0 : v >> (narrow.width - filled);
   }
-  if (filled != 0) Access::store(*out, word);
+  // In a table of fewer buckets than a strip, the last word may also hold the first slots of the buckets that follow.
+  if (filled != 0) Access::store(*out, word | (Access::load(*out) & ~low_mask(static_cast<unsigned>(filled))));
   const std::uint64_t k = wide.block_of(done_);
   set_done(done_ + buckets);
   if (done_ == half_ || wide.block_of(done_) != k) {
