@@ -39,6 +39,8 @@ bool take_option(Call& c, Shape& shape) {
     shape.expansion_given = true;
   } else if (c.takes("FILTER")) {
     shape.filter = c.next();
+  } else if (c.takes("PINNED")) {
+    shape.pinned = true;
   } else if (c.takes("NONSCALING")) {
     shape.nonscaling = true;
     if (shape.filter == settings.default_filter) shape.filter.clear();
@@ -57,14 +59,15 @@ StoredFilter& create(Call& c, OpenKey& key, const Shape& shape) {
 
 // The shape as the NS.RESERVE that makes the same filter, whatever the settings are where it is repeated.
 void replicate_reserve(const Call& c, const Shape& shape, const AnyFilter& made) {
-  const std::string rate = to_text(shape.error_rate), capacity = to_text(shape.capacity), name(made.type().name);
+  std::vector<std::string> words = {std::string(Call::text(c.key())), to_text(shape.error_rate),
+                                    to_text(shape.capacity), "FILTER", std::string(made.type().name)};
   for (const Param& p : made.params())
-    if (p.name == "growth") {
-      server::Replicate(c.ctx, "NS.RESERVE", "scccccc", c.key(), rate.c_str(), capacity.c_str(), "FILTER", name.c_str(),
-                        "EXPANSION", p.value.c_str());
-      return;
-    }
-  server::Replicate(c.ctx, "NS.RESERVE", "scccc", c.key(), rate.c_str(), capacity.c_str(), "FILTER", name.c_str());
+    if (p.name == "growth") words.insert(words.end(), {"EXPANSION", p.value});
+  if (shape.pinned) words.emplace_back("PINNED");
+  std::vector<server::String*> args;
+  for (const std::string& word : words) args.push_back(server::CreateString(c.ctx, word.data(), word.size()));
+  server::Replicate(c.ctx, "NS.RESERVE", "v", args.data(), args.size());
+  for (server::String* arg : args) server::FreeString(c.ctx, arg);
 }
 
 // The filter to insert into; a new one if there is no such key.
@@ -148,6 +151,21 @@ bool report(StoredFilter& stored, std::string_view item, float cost) noexcept {
   stored.reported_cost += cost;
   counters.meter.false_positive(cost);
   return refused;
+}
+
+// Whether the filter was reserved as PINNED: then known negatives are pinned.
+bool pins_negatives(const AnyFilter& f) {
+  for (const Param& p : f.params())
+    if (p.name == "pinned") return p.value == "true";
+  return false;
+}
+
+AnyFilter& pinning(OpenKey& key) {
+  AnyFilter& f = key.changeable();
+  if (!f.type().pinning)
+    throw Refusal{"ERR " + std::string(f.type().name) + " cannot pin; filters that can are " +
+                  names_of_filters([](const FilterType& t) { return t.pinning; })};
+  return f;
 }
 
 AnyFilter& adaptive(OpenKey& key) {
@@ -288,11 +306,35 @@ int ns_negatives(Call& c) {
   }
   OpenKey key(c.ctx, c.key(), server::kRead | server::kWrite);
   AnyFilter& f = adaptive(key);
+  const bool pinned = pins_negatives(f);
   long long refused = 0;
-  for (std::size_t i = 0; i < costs.size(); ++i)
-    refused += static_cast<bool>(f.adapt(c.arg(2 + 2 * static_cast<int>(i)), costs[i]));
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    const std::string_view item = c.arg(2 + 2 * static_cast<int>(i));
+    refused += static_cast<bool>(pinned ? f.pin(item) : f.adapt(item, costs[i]));
+  }
   c.changed("ns.negatives");
   return c.integer(refused);
+}
+
+int ns_pin(Call& c) {
+  if (c.size() < 3) return server::WrongArity(c.ctx);
+  OpenKey key(c.ctx, c.key(), server::kRead | server::kWrite);
+  AnyFilter& f = pinning(key);
+  need_room(c, *key.stored());
+  server::ReplyWithArray(c.ctx, c.size() - 2);
+  for (int i = 2; i < c.size(); ++i) c.truth(static_cast<bool>(f.pin(c.arg(i))));
+  c.changed("ns.pin");
+  return server::kOk;
+}
+
+int ns_unpin(Call& c) {
+  if (c.size() < 3) return server::WrongArity(c.ctx);
+  OpenKey key(c.ctx, c.key(), server::kRead | server::kWrite);
+  AnyFilter& f = pinning(key);
+  server::ReplyWithArray(c.ctx, c.size() - 2);
+  for (int i = 2; i < c.size(); ++i) c.truth(static_cast<bool>(f.unpin(c.arg(i))));
+  c.changed("ns.unpin");
+  return server::kOk;
 }
 
 }  // namespace naysay::redis

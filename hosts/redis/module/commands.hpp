@@ -18,6 +18,8 @@ int ns_card(Call& c);
 int ns_info(Call& c);
 int ns_report(Call& c);
 int ns_negatives(Call& c);
+int ns_pin(Call& c);
+int ns_unpin(Call& c);
 int ns_build(Call& c);
 int ns_load(Call& c);
 int ns_scandump(Call& c);

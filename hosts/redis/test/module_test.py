@@ -121,6 +121,24 @@ class Commands(OneServer):
         self.c.call("NS.ADD", "k", reported[0])
         self.assertEqual(self.c.call("NS.EXISTS", "k", reported[0]), 1)
 
+    def test_pinned_items_are_refused_whatever_is_added(self):
+        self.c.call("NS.RESERVE", "k", 0.05, ITEMS, "PINNED")
+        pinned = items(300, "never")
+        self.assertEqual(self.c.call("NS.PIN", "k", *pinned[:150]), [1] * 150)
+        self.assertEqual(self.c.call("NS.NEGATIVES", "k", *[x for i in pinned[150:] for x in (i, 1)]), 150)
+        self.assertEqual(self.c.call("NS.INFO", "k", "PINNED"), 300)
+        for at in range(0, ITEMS, 1000):
+            self.c.call("NS.MADD", "k", *items()[at:at + 1000])
+            self.assertEqual(self.c.call("NS.MEXISTS", "k", *pinned), [0] * 300)
+        self.c.call("DEBUG", "RELOAD")
+        self.c.call("NS.MADD", "k", *items(ITEMS, "more"))
+        self.assertEqual(self.c.call("NS.MEXISTS", "k", *pinned), [0] * 300)
+        self.assertEqual(lost(self.c, "k", items() + items(ITEMS, "more")), [])
+        self.assertEqual(self.c.call("NS.UNPIN", "k", pinned[0], "other"), [1, 0])
+        self.assertEqual(self.c.call("NS.INFO", "k", "PINNED"), 299)
+        self.c.call("NS.RESERVE", "c", 0.05, 10, "FILTER", "cuckoo")
+        self.refused("ERR cuckoo cannot pin", "NS.PIN", "c", "a")
+
     def test_known_negatives_are_refused(self):
         self.filled()
         wrong = self.false_positives("k")[:10]
@@ -462,12 +480,15 @@ class Replicas(OneServer):
         self.c.call("NS.BUILD", "built", "FROM", "in")
         self.c.call("NS.RESERVE", "fixed", 0.01, 10, "NONSCALING")
         self.c.call("NS.MADD", "fixed", *items(100))
+        self.c.call("NS.RESERVE", "pinned", 0.05, 100, "PINNED")
+        self.c.call("NS.PIN", "pinned", *items(50, "never"))
+        self.c.call("NS.MADD", "pinned", *items(500))
         path = os.path.join(self.server.folder, "f.nsy")
         with open(path, "wb") as f:
             f.write(self.c.call("NS.SCANDUMP", "built", 0)[1])
         self.c.call("NS.LOAD", "mapped", path)
         wait_for_replica(self.server, replica)
-        for key in ("by default", "k", "built", "fixed", "mapped"):
+        for key in ("by default", "k", "built", "fixed", "pinned", "mapped"):
             self.assertEqual(c.call("DUMP", key), self.c.call("DUMP", key), key)
         self.assertEqual(c.call("NS.MEXISTS", "k", *wrong), [0] * len(wrong))
         self.assertEqual(lost(c, "k", items()[100:]), [])
