@@ -94,6 +94,18 @@ TEST_F(Names, MinusIsTheStandardOutputAndInputOfFilters) {
             1u);
 }
 
+TEST_F(Names, MinusIsTheStandardOutputAndInputOfAnUpdate) {
+  must("naysay generate urls --count 100 -o keys && naysay generate urls --count 50 --first 100 -o more");
+  must("naysay build --keys keys --filter bloom --bits-per-key 20 --capacity 200 -o set.nsy");
+  must("naysay update set.nsy --insert more -o file.nsy");
+  const Ran ran = shell("naysay update - --insert more -o - <set.nsy >piped.nsy");
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_EQ(read("piped.nsy"), read("file.nsy"));
+  EXPECT_TRUE(sample::says(ran.err, {"standard output", "50 inserted"}));
+  refuses("naysay update - --insert more <set.nsy", {"-", "--output"});
+  EXPECT_FALSE(exists("-"));
+}
+
 TEST_F(Names, MinusIsTheStandardOutputAndInputOfResults) {
   const std::string bench = "naysay bench habf-fig10 --size tiny --filters bloom ";
   must(bench + "--out results.jsonl");
