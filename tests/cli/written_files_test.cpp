@@ -77,8 +77,10 @@ TEST_F(WrittenFiles, AreNoneOfTheFilesThatAreRead) {
       {"naysay observe more --filter set.nsy -o more", {"-o", "LOG"}},
       {"naysay observe more --filter set.nsy -o set.nsy", {"-o", "--filter"}},
       {"naysay observe set.nsy --adapt set.nsy", {"--adapt", "LOG"}},
-      {"naysay compare --keys keys --negatives negatives --bits-per-key 10 --filters bloom --json keys", {"--json", "--keys"}},
-      {"naysay compare --keys keys --negatives negatives --bits-per-key 10 --filters bloom --json new --csv new", {"--json", "--csv"}},
+      {"naysay compare --keys keys --negatives negatives --bits-per-key 10 --filters bloom --json keys",
+       {"--json", "--keys"}},
+      {"naysay compare --keys keys --negatives negatives --bits-per-key 10 --filters bloom --json new --csv new",
+       {"--json", "--csv"}},
       {"naysay query set.nsy keys >> keys", {"keys", "standard output"}},
   };
   for (const auto& [command, words] : all) refuses(command, words);

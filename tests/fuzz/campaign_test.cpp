@@ -43,7 +43,11 @@ std::vector<std::vector<std::uint8_t>> files() {
       all.push_back(bytes_of(f->to_bytes()));
       all.push_back(bytes_of(f->to_bare()));
     }
-  std::sort(all.begin(), all.end());  // whatever the order of the folder
+  // Whatever the order of the folder. Lengths first: GCC 12 warns where vectors are compared as they are.
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+    return a.size() != b.size() ? a.size() < b.size()
+                                : std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
+  });
   return all;
 }
 

@@ -7,7 +7,6 @@
 #include <naysay/naysay.hpp>
 #include <naysay/variable_hash/adaptive_variable_hash.hpp>
 #include <naysay/workload/keys.hpp>
-
 #include <string>
 #include <utility>
 #include <vector>
