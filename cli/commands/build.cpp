@@ -205,12 +205,12 @@ void run(const Options& o) {
   const std::vector<Input> inputs = {
       {"--keys", o.keys}, {"--negatives", o.negatives}, {"--hash-key-file", o.hashing.key_file()}};
   need_one_standard_input(inputs);
+  if (o.output == "-" && o.lean_output == "-")
+    throw Failure{"--output and --without-index are both -; only one can be"};
   need_distinct({{"-o", o.output}, {"--without-index", o.lean_output}, {"--slots", o.slots}}, inputs);
   const Hasher hasher = o.hashing.hasher(o.seed);
   need_filter_output("--output", o.output);
   if (!o.lean_output.empty()) need_filter_output("--without-index", o.lean_output);
-  if (o.output == "-" && o.lean_output == "-")
-    throw Failure{"--output and --without-index are both -; only one can be"};
   if (o.slots == "-") throw Failure{"--slots is -; it must be a file, because naysay update changes it in place"};
   if (!o.slots.empty()) need(files::can_create(o.slots));
   for (const std::string& path : {o.output, o.lean_output, o.slots})

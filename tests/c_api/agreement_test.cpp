@@ -56,7 +56,8 @@ naysay_keys digests_of(const std::vector<Digest>& d) {
 class EveryFilterThroughC : public ::testing::TestWithParam<FilterType> {};
 
 TEST_P(EveryFilterThroughC, HasTheGoldenBytesBuiltOpenedAndLoaded) {
-  const std::string path = NAYSAY_SOURCE_DIR "/tests/golden/" + std::string(GetParam().name) + ".v1.nsy";
+  const std::string path = NAYSAY_SOURCE_DIR "/tests/golden/" + std::string(GetParam().name) + ".v" +
+                           std::to_string(GetParam().format) + ".nsy";
   const auto keys = sample::numbers(0, 200), negatives = sample::numbers(1000, 200);
   const std::string golden = file_bytes(path);
   EXPECT_EQ(bytes_of(must_build(GetParam().name, digests_of(keys), digests_of(negatives), nullptr, 1)), golden);

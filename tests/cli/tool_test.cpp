@@ -85,7 +85,7 @@ TEST_F(Tool, ErasesInsertsAndRefusesReportedNegatives) {
   EXPECT_EQ(shell("naysay query new.nsy false_positives --count").out, "0\n");
   EXPECT_EQ(must("naysay query new.nsy more --count"), "500\n");
   // A guard can be full, and the count says what is refused after all were reported.
-  must("naysay generate urls --count 200000 --first 50000 -o many; naysay query new.nsy many > false_positives");
+  must("naysay generate urls --count 600000 --first 50000 -o many; naysay query new.nsy many > false_positives");
   const Json said = Json::parse(must("naysay update new.nsy --adapt false_positives --json"))["update"];
   EXPECT_GT(said["not refused"].get<int>(), 0);
   EXPECT_EQ(shell("naysay query new.nsy false_positives --count").out,

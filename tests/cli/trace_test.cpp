@@ -122,7 +122,7 @@ TEST_F(TraceTool, PinsThroughTheFrontDoor) {
 TEST_F(TraceTool, RefusesWhatMakesNoSenseAndLeavesTheFilterAsItWas) {
   write_keys("keys", 100);
   must("naysay build --keys keys --filter guarded --bits-per-key 24 --capacity 200 -o set.nsy");
-  must("naysay build --keys keys --filter bloom -o bloom.nsy");
+  must("naysay build --keys keys --filter bloom --bits-per-key 10 -o bloom.nsy");
   const std::string before = read("set.nsy");
   write("trace", "I\t1\tx\nX\t2\ty\n");
   refuses("naysay update set.nsy --trace trace", {"trace:2", "neither with I nor with D"});

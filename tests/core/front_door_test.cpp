@@ -134,7 +134,7 @@ static_assert(!CanBeQueriedWith<std::nullptr_t> && !CanBeQueriedWith<bool> && !C
               !CanBeQueriedWith<double>);
 
 TEST(FrontDoor, RefusesMoreBitsThanThereCanBe) {
-  const auto f = build<Bloom>(std::vector<int>{1}, {.bits_per_key = 4096}, {.capacity = std::uint64_t{1} << 60});
+  const auto f = build<Bloom>(std::vector<int>{1}, {.bits_per_key = 4096}, {.capacity = std::uint64_t{1} << 47});
   ASSERT_FALSE(f);
   EXPECT_EQ(f.error().code, Errc::out_of_budget);
 }

@@ -59,8 +59,8 @@
 #include "naysay/core/filter.hpp"
 #include "naysay/cuckoo/cuckoo.hpp"
 #include "naysay/cuckoo/growing_cuckoo.hpp"
+#include "naysay/guarded/detail/accepted_negative.hpp"
 #include "naysay/guarded/detail/guard.hpp"
-#include "naysay/guarded/detail/known_negative.hpp"
 #include "naysay/guarded/detail/pinned_index.hpp"
 #include "naysay/guarded/guard_plan.hpp"
 #include "naysay/seesaw/seesaw.hpp"
@@ -72,7 +72,7 @@ class Guarded {
   static_assert(ErasableFilter<Base> && TunableFilter<Base>);
   using Guard = guarded::detail::Guard;
   using PinnedIndex = guarded::detail::PinnedIndex;
-  using Known = guarded::detail::KnownNegative;
+  using Known = guarded::detail::AcceptedNegative;
   static constexpr bool kGrows = requires(typename Base::Params p) { p.growth; };
 
  public:

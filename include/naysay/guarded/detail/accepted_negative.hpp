@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// KnownNegative: which of the negatives given to a build the base accepts, and which cost the most.
+// AcceptedNegative: which of the negatives given to a build the base accepts, and which cost the most.
 #pragma once
 
 #include <algorithm>
@@ -12,18 +12,18 @@
 namespace naysay::guarded::detail {
 
 // A negative and its cost; of one that was given several times, the sum, which is at most most_cost.
-struct KnownNegative {
+struct AcceptedNegative {
   Digest digest;
   float cost;
 };
 
 // Those that the base accepts, without those that are keys, sorted by digest.
 template <class Base>
-std::vector<KnownNegative> accepted_negatives(const Base& base, const Workload& w, const BuildOptions& o,
-                                              float most_cost) {
+std::vector<AcceptedNegative> accepted_negatives(const Base& base, const Workload& w, const BuildOptions& o,
+                                                 float most_cost) {
   constexpr std::size_t kPiece = 4096;
   constexpr float kIsKey = -1;
-  std::vector<KnownNegative> out;
+  std::vector<AcceptedNegative> out;
   std::uint8_t answers[kPiece];
   for (std::size_t at = 0; at < w.negatives.size(); at += kPiece) {
     const auto part = w.negatives.subspan(at, std::min(kPiece, w.negatives.size() - at));
@@ -32,10 +32,10 @@ std::vector<KnownNegative> accepted_negatives(const Base& base, const Workload& 
     for (std::size_t i = 0; i < part.size(); ++i)
       if (answers[i] != 0) out.push_back({part[i], std::clamp(w.cost(at + i), 0.0f, most_cost)});
   }
-  const auto before = [](const KnownNegative& a, const KnownNegative& b) { return a.digest < b.digest; };
+  const auto before = [](const AcceptedNegative& a, const AcceptedNegative& b) { return a.digest < b.digest; };
   std::stable_sort(out.begin(), out.end(), before);
   std::size_t kept = 0;
-  for (const KnownNegative& k : out)
+  for (const AcceptedNegative& k : out)
     if (kept != 0 && out[kept - 1].digest == k.digest)
       out[kept - 1].cost = std::min(out[kept - 1].cost + k.cost, most_cost);
     else
@@ -44,13 +44,13 @@ std::vector<KnownNegative> accepted_negatives(const Base& base, const Workload& 
   // Without those that are keys. For most keys one bit shows that they are not here.
   Array<std::uint64_t> marks(divide_up(out.size(), 4) + 1);
   const auto mark = [&](Digest d) { return fast_range(d.lo, marks.size() * 64); };
-  for (const KnownNegative& k : out) set_bit(marks.mutable_data(), mark(k.digest));
+  for (const AcceptedNegative& k : out) set_bit(marks.mutable_data(), mark(k.digest));
   for (const Digest& key : w.keys)
     if (test_bit(marks.data(), mark(key)))
-      if (const auto at = std::lower_bound(out.begin(), out.end(), KnownNegative{key, 0}, before);
+      if (const auto at = std::lower_bound(out.begin(), out.end(), AcceptedNegative{key, 0}, before);
           at != out.end() && at->digest == key)
         at->cost = kIsKey;
-  out.erase(std::remove_if(out.begin(), out.end(), [](const KnownNegative& k) { return k.cost < 0; }), out.end());
+  out.erase(std::remove_if(out.begin(), out.end(), [](const AcceptedNegative& k) { return k.cost < 0; }), out.end());
   return out;
 }
 
