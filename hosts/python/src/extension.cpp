@@ -532,6 +532,7 @@ class Options {
 struct FilterObject {
   PyObject_HEAD naysay_filter* filter;
   std::atomic<int> readers;  // batch queries that run without the GIL
+  std::atomic<int> waiting;  // changes that wait for them; new queries let these go first, or they might wait for ever
 };
 FilterObject* object_of(PyObject* self) { return reinterpret_cast<FilterObject*>(self); }
 naysay_filter* filter_of(PyObject* self) { return object_of(self)->filter; }
@@ -543,13 +544,22 @@ PyObject* wrap(naysay_filter* filter) {
   if (!self) return naysay_free(filter), nullptr;
   object_of(self)->filter = filter;
   new (&object_of(self)->readers) std::atomic<int>(0);
+  new (&object_of(self)->waiting) std::atomic<int>(0);
   return self;
 }
 
 // While it lives, a const call runs without the GIL, and changes wait.
 class Reading {
  public:
-  explicit Reading(PyObject* self) : readers_(object_of(self)->readers), held_((++readers_, PyEval_SaveThread())) {}
+  explicit Reading(PyObject* self) : readers_(object_of(self)->readers) {
+    std::atomic<int>& waiting = object_of(self)->waiting;
+    for (int now; (now = waiting.load()) != 0;) {
+      const NoGil others;
+      waiting.wait(now);
+    }
+    ++readers_;
+    held_ = PyEval_SaveThread();
+  }
   ~Reading() {
     PyEval_RestoreThread(held_);
     if (--readers_ == 0) readers_.notify_all();
@@ -569,11 +579,13 @@ bool may_change(PyObject* self) {
                     "the filter is mapped from a file and cannot change; open it with map=False, or take its copy()");
     return false;
   }
-  std::atomic<int>& readers = object_of(self)->readers;
+  std::atomic<int>&readers = object_of(self)->readers, &waiting = object_of(self)->waiting;
+  ++waiting;
   for (int now; (now = readers.load()) != 0;) {
     const NoGil others;
     readers.wait(now);
   }
+  if (--waiting == 0) waiting.notify_all();
   return true;
 }
 

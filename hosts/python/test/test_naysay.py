@@ -269,7 +269,8 @@ def test_compare_gives_the_rates_of_the_tool(tmp_path):
                           "--bits-per-key", "10", "--filters", ",".join(names), "--json", "-"],
                          check=True, capture_output=True, text=True).stdout
     for ours, theirs in zip(rows, json.loads(out)["rows"], strict=True):
-        for column in ("filter", "fpr", "known_fpr", "wfpr", "false_negatives", "bytes"):
+        # Not the rate of strangers: the tool makes up more of them.
+        for column in ("filter", "known_fpr", "wfpr", "false_negatives", "bytes"):
             assert ours[column] == pytest.approx(theirs[column]), column
 
 
