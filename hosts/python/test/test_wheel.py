@@ -25,7 +25,8 @@ def test_pip_makes_a_wheel_and_installs_it(tmp_path):
     subprocess.run([*pip, "install", "--no-index", "--no-deps", "--target", tmp_path / "site", wheel], check=True,
                    capture_output=True)
     out = subprocess.run([sys.executable, "-c", "import naysay; print(7 in naysay.build([7]), naysay.__file__)"],
-                         env={"PYTHONPATH": str(tmp_path / "site")}, check=True, capture_output=True, text=True).stdout
+                         env={"PYTHONPATH": str(tmp_path / "site")}, cwd=tmp_path, check=True, capture_output=True,
+                         text=True).stdout
     assert out.split() == ["True", str(tmp_path / "site/naysay/__init__.py")]
 
 
