@@ -322,15 +322,15 @@ class BasicGrowingCuckoo {
   // As many times larger than the last as that was planned to grow, with slots of at most kMaxWidth bits.
   bool open_era() noexcept {
     using namespace cuckoo::detail;
+    if (!opens_eras_ || eras_.size() >= kMaxEras || newest().place_bits() >= kMaxPlaceBits) return false;
+    if (!reserve_for(eras_, kMaxEras)) return false;  // a filter that was loaded has room for its own only
     const Table& last = newest();
-    if (!opens_eras_ || eras_.size() >= kMaxEras || last.place_bits() >= kMaxPlaceBits) return false;
     const auto more = static_cast<unsigned>(std::max(1.0, std::ceil(std::log2(growth_))));
     const unsigned place_bits = std::min(kMaxPlaceBits, last.place_bits() + more);
     const unsigned total = place_bits + last.tag_bits();
     const unsigned level = total > kMaxWidth ? total - kMaxWidth : 0;
     const std::uint64_t buckets = std::min(std::uint64_t{1} << place_bits,
                                            std::max<std::uint64_t>(kFirstBuckets, (std::uint64_t{1} << level) + 1));
-    if (!reserve_for(eras_, kMaxEras)) return false;  // a filter that was loaded has room for its own only
     Table next;
     if (!next.start(buckets, place_bits, last.tag_bits(), last.seed())) return false;
     eras_.push_back(std::move(next));
