@@ -2,6 +2,7 @@
 // Streaming: every filter leaves in pieces and comes back from pieces, with the bytes of to_bytes().
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
