@@ -29,6 +29,11 @@ def flush(follows):
     block = []
 
 
+def escaped(text):
+    return re.sub(r"([<>@\\#%&])", r"\\\1", text)
+
+
+beside = None  # the column of a comment after code, which the next line may go on with
 body = None  # the indentation of the function whose body this is; comments in it are no documentation
 for line in lines:
     if body is not None:
@@ -37,8 +42,12 @@ for line in lines:
             body = None
         continue
     if re.match(r"^\s*//(?!/)", line):
-        block.append(line)
+        if beside is not None and line.index("//") == beside:
+            out.append(f"{' ' * beside}///< {escaped(line[beside + 3:])}")
+        else:
+            block.append(line)
         continue
+    beside = None
     flush(line)
     if re.search(r"[)\]>](?: const)?(?: noexcept(?:\(.*\))?)?(?: -> .*)?(?: requires .*)? ?\{$|= \{$", line) and not re.match(
             r"\s*(?:class|struct|namespace|enum|extern)\b", line):
@@ -48,8 +57,8 @@ for line in lines:
     # A comment after code on the same line belongs to that code.
     match = re.match(r'^([^"]*?[;,{}])\s+// (.*)$', line)
     if match:
-        text = re.sub(r"([<>@\\#%&])", r"\\\1", match.group(2))
-        out.append(f"{match.group(1)}  ///< {text}")
+        beside = match.start(2) - len("// ")
+        out.append(f"{match.group(1)}  ///< {escaped(match.group(2))}")
     else:
         out.append(line)
 flush("")
