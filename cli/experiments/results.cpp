@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -100,6 +101,42 @@ std::string identity_and_version(const Json& line) {
   return identity(line) + m.value("naysay", "") + " " + m.value("commit", "");
 }
 
+namespace {
+
+bool is_number(const Json& j) { return j.is_number(); }
+bool is_string(const Json& j) { return j.is_string(); }
+bool is_scalar(const Json& j) { return j.is_null() || j.is_number() || j.is_string() || j.is_boolean(); }
+// Missing, or of that kind.
+bool may_be(const Json& j, const char* field, bool (*kind)(const Json&)) {
+  const auto found = j.find(field);
+  return found == j.end() || kind(*found);
+}
+bool is_flat(const Json& j) { return j.is_object() && std::all_of(j.begin(), j.end(), is_scalar); }
+bool is_value(const Json& j) { return is_scalar(j) || is_flat(j); }
+bool is_values(const Json& j) { return j.is_object() && std::all_of(j.begin(), j.end(), is_value); }
+bool is_point(const Json& j) { return is_values(j) && j.contains("x") && j["x"].is_number(); }
+bool is_curve(const Json& j) { return j.is_array() && std::all_of(j.begin(), j.end(), is_point); }
+
+// Every field that the figures read is there, or may be missing, and of the kind that add() writes.
+bool is_measurement(const Json& j) {
+  if (!j.is_object()) return false;
+  for (const char* field : {"experiment", "panel", "series"})
+    if (!j.contains(field) || !j[field].is_string()) return false;
+  for (const char* field : {"size", "filter", "problem"})
+    if (!may_be(j, field, is_string)) return false;
+  if (!j.contains("x") || !(j["x"].is_number() || j["x"].is_null())) return false;
+  if (!j.contains("workload") || !is_flat(j["workload"])) return false;
+  const Json& w = j["workload"];
+  for (const char* field : {"keys", "negatives", "zipf"})
+    if (!may_be(w, field, is_number)) return false;
+  if (!may_be(w, "source", is_string) || !may_be(j, "machine", is_flat)) return false;
+  for (const char* field : {"naysay", "commit"})
+    if (j.contains("machine") && !may_be(j["machine"], field, is_string)) return false;
+  return may_be(j, "values", is_values) && may_be(j, "curve", is_curve);
+}
+
+}  // namespace
+
 std::vector<Json> read_results(const std::string& path, std::uint64_t* whole_bytes) {
   std::ifstream file;
   if (path != "-") file.open(path, std::ios::binary);
@@ -116,10 +153,7 @@ std::vector<Json> read_results(const std::string& path, std::uint64_t* whole_byt
     const std::string_view line(text.data() + at, end - at);
     if (line.empty()) continue;
     Json parsed = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-    const bool fits = parsed.is_object() && parsed.contains("experiment") && parsed["experiment"].is_string() &&
-                      parsed.contains("panel") && parsed["panel"].is_string() && parsed.contains("series") &&
-                      parsed["series"].is_string();
-    if (!fits)
+    if (!is_measurement(parsed))
       throw Failure{
           fmt::format("{}, line {}: this is no measurement; a line must be a JSON object that naysay bench "
                       "wrote",

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fuzz/tool_bodies.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  naysay::fuzz::command_line({data, size});
+  return 0;
+}
