@@ -69,11 +69,15 @@ if(TARGET naysay_python)
 
 This package has the module naysay for Python 3.")
   set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS python3)
+  # What Python compiles beside the module is removed with it.
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_CONTROL_EXTRA
+      "${CMAKE_CURRENT_SOURCE_DIR}/cmake/packages/postinst;${CMAKE_CURRENT_SOURCE_DIR}/cmake/packages/prerm")
 endif()
 if(TARGET naysay_redis_module)
   naysay_package(redis naysay-redis database "${what}
 
-This package has a module for Redis and Valkey. Load it with: redis-server --loadmodule /usr/lib/redis/modules/naysay-redis.so")
+This package has a module for Redis and Valkey. Load it with:
+redis-server --loadmodule /usr/lib/redis/modules/naysay-redis.so")
   set(CPACK_DEBIAN_REDIS_PACKAGE_SUGGESTS "redis-server | valkey-server")
 endif()
 include(CPack)

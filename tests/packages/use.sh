@@ -69,6 +69,7 @@ case $(echo "$folder"/*.deb) in
     module=$(dpkg -L naysay-redis | grep 'naysay-redis\.so$')
     run "Redis" sh -euc './redis-server --port 0 --unixsocket "$PWD/socket" --save "" --daemonize yes --logfile log --loadmodule "$1"
       for i in 1 2 3 4 5 6 7 8 9 10; do redis-cli -s socket ping >/dev/null 2>&1 && break; sleep 1; done
+      cat log
       test "$(redis-cli -s socket NS.ADD set evil.example)" = 1
       test "$(redis-cli -s socket NS.EXISTS set evil.example)" = 1
       redis-cli -s socket shutdown nosave || true' redis "$module"
