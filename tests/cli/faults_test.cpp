@@ -82,8 +82,9 @@ class ToolWithFaults : public Tool {
 };
 
 TEST_F(ToolWithFaults, BuildsTheWholeFileOrLeavesTheOldOne) {
-  survives("naysay build --keys late --filter bloom -o f.nsy",
-           "naysay build --keys keys --negatives negatives --filter taught-ribbon -o f.nsy", {"f.nsy"});
+  survives("naysay build --keys late --filter bloom --bits-per-key 10 -o f.nsy",
+           "naysay build --keys keys --negatives negatives --filter taught-ribbon --bits-per-key 10 -o f.nsy",
+           {"f.nsy"});
 }
 
 TEST_F(ToolWithFaults, UpdatesTheWholeFileOrLeavesTheOldOne) {
