@@ -10,6 +10,7 @@
 #include "naysay/core/files.hpp"
 #include "parts/distinct_files.hpp"
 #include "parts/failure.hpp"
+#include "parts/filter_files.hpp"
 #include "parts/locked_file.hpp"
 #include "parts/output.hpp"
 #include "parts/table.hpp"
@@ -31,14 +32,19 @@ void run(const Options& o) {
   std::vector<Input> inputs = {{"--verify-key", o.verify_key}};
   for (const std::string& file : std::span(o.files).subspan(in_place ? 1 : 0)) inputs.push_back({"one of FILES", file});
   need_distinct({{"-o", o.output}}, inputs);
-  need(files::can_create(o.output));
-  const LockedFile held(o.output);
-  mention_leftovers(o.output);
+  need_filter_output("--output", o.output);
+  const bool to_file = o.output != "-";
+  const LockedFile held = to_file ? LockedFile(o.output) : LockedFile();
+  if (to_file) mention_leftovers(o.output);
   const Stack stack =
       need(Stack::open(o.files[0], std::span(o.files).subspan(1), checks_of(o.verify_key, o.allow_expired)));
-  need(stack.save(o.output));
-  fmt::print("{}: {} of {} keys, {} updates of {}, accepts {} of strangers\n", o.output, stack.base().type().name,
-             stack.keys(), stack.updates().size(), bytes_text(stack.update_bytes()), percent(stack.expected_fpr()));
+  if (to_file)
+    need(stack.save(o.output));
+  else
+    write_standard_output(need(stack.to_bytes()));
+  fmt::print(talk_to(o.output), "{}: {} of {} keys, {} updates of {}, accepts {} of strangers\n", output_name(o.output),
+             stack.base().type().name, stack.keys(), stack.updates().size(), bytes_text(stack.update_bytes()),
+             percent(stack.expected_fpr()));
 }
 
 }  // namespace
@@ -52,7 +58,9 @@ void add_apply(CommandLine& line, int&) {
   c.option("--verify-key", o->verify_key, "refuse updates that are not signed with this key (openssl pkey -pubout)")
       .type_name("PEM");
   c.flag("--allow-expired", o->allow_expired, "take updates that have expired");
-  c.option("-o,--output", o->output, "the file to write; whole or not at all").required().type_name("F.nst");
+  c.option("-o,--output", o->output, "the file to write, whole or not at all; - is the standard output")
+      .required()
+      .type_name("F.nst");
   c.footer(
       "An update that is missing, repeated, foreign, expired, forged or cut off is refused, and nothing is written.\n\n"
       "Example:\n"

@@ -9,6 +9,7 @@
 #include "naysay/core/files.hpp"
 #include "parts/distinct_files.hpp"
 #include "parts/failure.hpp"
+#include "parts/filter_files.hpp"
 #include "parts/inputs.hpp"
 #include "parts/output.hpp"
 #include "parts/progress.hpp"
@@ -34,8 +35,8 @@ void run(const Options& o, bool rollup) {
   inputs.push_back({"--sign-key", o.update.sign_key});
   for (const std::string& file : o.state) inputs.push_back({"--state", file});
   need_distinct({{"-o", o.output}}, inputs);
-  need(files::can_create(o.output));
-  mention_leftovers(o.output);
+  need_filter_output("--output", o.output);
+  if (o.output != "-") mention_leftovers(o.output);
   DeltaTask task = o.update.task();
   const Stack all = need(Stack::open(o.state[0], std::span(o.state).subspan(1), checks_of(o.verify_key, true)));
   if (rollup && all.updates().empty()) throw Failure{fmt::format("{}: has no updates to roll up", o.state[0])};
@@ -60,7 +61,10 @@ void run(const Options& o, bool rollup) {
   if (rollup) task.to_sequence = all.sequence();
   const Stack from = need(all.first(rollup ? 0 : all.updates().size()));
   const auto bytes = need(make_delta(from, task));
-  need(files::write_atomically(o.output, bytes));
+  if (o.output != "-")
+    need(files::write_atomically(o.output, bytes));
+  else
+    write_standard_output(bytes);
   bar.clear();
   say_update(o.output, bytes, o.json);
 }
@@ -83,7 +87,7 @@ void add(CommandLine& line, bool rollup, const char* name, const char* about, co
   c.option("--verify-key", o->verify_key, "refuse a state whose updates are not signed with this key").type_name("PEM");
   add_null_option(c, o->nul);
   c.flag("--json", o->json, "describe the update as JSON");
-  c.option("-o,--output", o->output, "the file to write; all listed keys are checked before")
+  c.option("-o,--output", o->output, "the file to write, after all listed keys were checked; - is the standard output")
       .required()
       .type_name("D.nsd");
   c.footer(footer);

@@ -55,8 +55,13 @@ void need_filter_output(const char* option, const std::string& path) {
 
 void save_filter(const AnyFilter& filter, const std::string& path) {
   if (path != "-") return (void)need(filter.save(path));
-  const std::vector<std::byte> bytes = filter.to_bytes();
-  Output out(path);
+  write_standard_output(filter.to_bytes());
+}
+
+std::string output_name(const std::string& path) { return path == "-" ? "standard output" : path; }
+
+void write_standard_output(std::span<const std::byte> bytes) {
+  Output out("-");
   out.write(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
   out.finish();
 }

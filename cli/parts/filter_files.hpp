@@ -5,6 +5,8 @@
 //   ssh server 'cat set.nsy' | naysay inspect -
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string>
 
 #include "naysay/any_filter.hpp"
@@ -21,6 +23,8 @@ void need_text_filter(const AnyFilter& filter, const std::string& path);
 // Throws a Failure if a filter cannot be written there. The standard output must not be a terminal: a filter is no text.
 void need_filter_output(const char* option, const std::string& path);
 void save_filter(const AnyFilter& filter, const std::string& path);
+void write_standard_output(std::span<const std::byte> bytes);
+std::string output_name(const std::string& path);  // "standard output" for "-"
 
 // Where a command that writes to `path` says what it did: on the standard error if the file goes to the standard output.
 std::FILE* talk_to(const std::string& path);

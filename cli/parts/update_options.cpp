@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "parts/failure.hpp"
+#include "parts/filter_files.hpp"
 #include "parts/inputs.hpp"
 #include "parts/table.hpp"
 
@@ -82,8 +83,9 @@ void say_update(const std::string& path, std::span<const std::byte> bytes, bool 
   const Delta delta = need(Delta::read(bytes));
   const DeltaFacts& f = delta.facts();
   if (!json) {
-    fmt::print("{}: update {} to {}, {} keys added, {} dropped, {}{}\n", path, f.from_sequence, f.to_sequence, f.added,
-               f.dropped, bytes_text(bytes.size()), delta.signature() ? ", signed" : "");
+    fmt::print(talk_to(path), "{}: update {} to {}, {} keys added, {} dropped, {}{}\n", output_name(path),
+               f.from_sequence, f.to_sequence, f.added, f.dropped, bytes_text(bytes.size()),
+               delta.signature() ? ", signed" : "");
     return;
   }
   nlohmann::ordered_json j;
@@ -103,7 +105,7 @@ void say_update(const std::string& path, std::span<const std::byte> bytes, bool 
   j["created"] = f.created;
   j["expires"] = f.expires;
   j["signed"] = delta.signature().has_value();
-  fmt::print("{}\n", j.dump(2));
+  fmt::print(talk_to(path), "{}\n", j.dump(2));
 }
 
 }  // namespace naysay::cli

@@ -288,12 +288,16 @@ Result<std::vector<std::byte>> bytes_of_partitions(std::span<const Partition> pa
   });
 }
 
-Result<Ok> Stack::save(const std::string& path) const {
+Result<std::vector<std::byte>> Stack::to_bytes() const {
   NAYSAY_TRY(Stack copy, first(updates_.size()));
   const std::uint32_t number = updates_.empty() ? 0 : updates_.back().delta.facts().partition;
   std::vector<Partition> one;
   one.push_back({number, std::move(copy)});
-  NAYSAY_TRY(const auto bytes, bytes_of_partitions(one));
+  return bytes_of_partitions(one);
+}
+
+Result<Ok> Stack::save(const std::string& path) const {
+  NAYSAY_TRY(const auto bytes, to_bytes());
   // As a filter's file: a secret is for the owner alone, until the owner gives others access.
   const bool new_secret = hasher().id == HashId::siphash && !is_stack_file(path);
   return files::write_atomically(path, bytes, new_secret ? files::Access::owner_only : files::Access::usual);

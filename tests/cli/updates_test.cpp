@@ -85,6 +85,22 @@ TEST_F(UpdatesTool, MakeUpdatesThatAnswerEveryListedKeyRight) {
   expect_right("list.nst", 4);
 }
 
+TEST_F(UpdatesTool, WriteToTheStandardOutput) {
+  chain(2);
+  const std::string delta = "naysay delta --state base.nsy" + keys_option(1) + " --dropped keys.0 --created 7 -o ";
+  must(delta + "same.nsd");
+  const Ran piped = shell(delta + "- > piped.nsd");
+  EXPECT_EQ(piped.exit_code, 0) << piped.err;
+  EXPECT_TRUE(sample::says(piped.err, {"standard output", "30 keys added"})) << piped.err;
+  EXPECT_EQ(read("piped.nsd"), read("same.nsd"));
+  must("naysay apply base.nsy d1.nsd d2.nsd -o list.nst");
+  must("naysay apply base.nsy d1.nsd d2.nsd -o - > piped.nst");
+  EXPECT_EQ(read("piped.nst"), read("list.nst"));
+  must("naysay rollup --state base.nsy d1.nsd d2.nsd" + keys_option(2) + " --dropped keys.0 -o - > up.nsd");
+  must("naysay apply base.nsy up.nsd -o rolled.nst");
+  expect_right("rolled.nst", 2);
+}
+
 TEST_F(UpdatesTool, RollUpAllUpdatesSinceTheBase) {
   chain(3);
   must("naysay rollup --state base.nsy d1.nsd d2.nsd d3.nsd" + keys_option(3) + " --dropped keys.0 -o week.nsd");

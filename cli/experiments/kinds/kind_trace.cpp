@@ -10,7 +10,7 @@
 
 namespace naysay::cli {
 
-// The filter has room for the most keys that live at a time. One that grows begins with a sixteenth of that and 256. Known
+// The filter has room for the most keys that live at a time. One that grows begins with a sixteenth of that. Known
 // negatives are given to the build, and again to filters that adapt; whatever such a filter accepts at a measurement is
 // reported to it afterwards, if the series says so.
 Json measure_trace(const Measurement& m) {
@@ -21,7 +21,7 @@ Json measure_trace(const Measurement& m) {
   for (const Param& p : m.plan.type->defaults()) grows |= p.name == "growth";
   Workload w{.negatives = given.digests, .costs = given.costs};
   w.stranger_share = std::max(w.stranger_share, 1 - given.share);
-  auto f = m.build(w, grows ? trace.most / 16 + 256 : trace.most);
+  auto f = m.build(w, grows ? trace.most / 16 + 1 : trace.most);
   if (!f) return problem(f.error());
   if (m.plan.type->adaptive && m.plan.type->claims.adapts_with_churn)
     for (std::size_t i = 0; i < given.digests.size(); ++i) f->adapt(given.digests[i], given.costs[i]);
@@ -39,14 +39,13 @@ Json measure_trace(const Measurement& m) {
       most_bytes = std::max<std::size_t>(most_bytes, size_bytes(*f));
     }
   };
-  std::uint64_t not_erased = 0;  // copies beyond what a filter counts stay in it
   std::vector<std::uint8_t> live(m.set.keys.size(), 0);
   for (const MadeTrace::Step& s : trace.steps) {
     measured_until(s.time);
     const Digest d = m.set.keys[s.key];
-    if (s.insert && !f->insert(d))
-      throw Failure{fmt::format("{} has no room for a key in {}", m.plan.type->name, m.job.experiment->name)};
-    not_erased += !s.insert && !f->erase(d);
+    if (s.insert ? !f->insert(d) : !f->erase(d))
+      throw Failure{fmt::format("{} {} a key in {}", m.plan.type->name, s.insert ? "has no room for" : "does not erase",
+                                m.job.experiment->name)};
     live[s.key] = s.insert;
   }
   measured_until(1);
@@ -61,7 +60,6 @@ Json measure_trace(const Measurement& m) {
             {"mean_fpr", strangers / n},
             {"inserts", trace.inserts},
             {"erasures", trace.erasures},
-            {"not_erased", not_erased},
             {"most_keys", trace.most},
             {"bytes", most_bytes},
             {"bits_per_key", 8.0 * static_cast<double>(most_bytes) / static_cast<double>(trace.most)}}}};

@@ -68,7 +68,8 @@ class NAYSAY_EXPORT Stack : public KeyFront<Stack> {
   // One more update, from the bytes of a .nsd file. An error leaves the stack as it was.
   Result<Ok> push(HeldBytes delta, const StackChecks& checks = {});
 
-  Result<Ok> save(const std::string& path) const;  // a .nst file; whole, by rename, or not at all
+  Result<Ok> save(const std::string& path) const;   // a .nst file; whole, by rename, or not at all
+  Result<std::vector<std::byte>> to_bytes() const;  // of that file
 
   struct Update {
     HeldBytes held;
