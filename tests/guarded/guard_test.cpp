@@ -137,7 +137,7 @@ TEST(Guard, AddsUpSmallCostsOnAverage) {
 TEST(Guard, NeedsTheBitsItSays) {
   for (std::uint64_t entries : {0, 1, 15, 1000, 100'000}) {
     const Guard guard(entries);
-    EXPECT_EQ(bits_of_fields(guard), Guard::bits_for(entries) + 10 * 64);
+    EXPECT_EQ(bits_of_fields(guard), Guard::bits_for(entries) + 13 * 64);
   }
   EXPECT_LT(static_cast<double>(Guard::bits_for(100'000)), 130.0 * 100'000);
 }

@@ -102,29 +102,30 @@ void add_our_own(std::vector<Experiment>& to) {
        .about =
            "A made-up trace in the shape of nine years of phishing domains: 2.27 million insertions, 2.24 million "
            "deletions, at most about 227,000 keys at a time, and a million known negatives whose costs are Zipf 1. "
-           "Filters begin empty, with room for the most keys at a time; bits are for each of those.",
-       .panels = {{.id = "a",
-                   .title = "Share of the known negatives' cost that is accepted, over the time of the trace",
-                   .kind = Kind::trace,
-                   .setup = {.data = Data::integers, .keys = 2.27e6, .negatives = 1e6, .skew = 1, .quick_scale = 0.1},
-                   .x = {"time",
-                         Sets::time,
-                         "",
-                         false,
-                         {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1},
-                         {0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5,
-                          0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1}},
-                   .ys = {{"wfpr", "weighted FPR"}},
-                   .also = {{"fpr", "strangers"}},
-                   .series = {{"guarded, 16 bits", "guarded", with_bits("16"), false, true},
-                              {"guarded-growing, 16 bits", "guarded-growing", with_bits("16"), false, true},
-                              {"cuckoo, 16 bits", "cuckoo", with_bits("16")},
-                              {"seesaw, 96 bits", "seesaw", with_bits("96")},
-                              {"ada-seesaw, 96 bits", "ada-seesaw", with_bits("96"), false, true},
-                              {"counting-bloom, 96 bits", "counting-bloom", with_bits("96")}},
-                   .advice =
-                       "guarded with a capacity pins the negatives that it is given: it accepts none of them at any "
-                       "time, in a sixth of the space."}}});
+           "Filters begin empty, with room for the most keys at a time; bits are for each of those. The one that grows "
+           "begins with room for a sixteenth.",
+       .panels = {
+           {.id = "a",
+            .title = "Share of the known negatives' cost that is accepted, over the time of the trace",
+            .kind = Kind::trace,
+            .setup = {.data = Data::integers, .keys = 2.27e6, .negatives = 1e6, .skew = 1, .quick_scale = 0.1},
+            .x = {"time",
+                  Sets::time,
+                  "",
+                  false,
+                  {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1},
+                  {0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5,
+                   0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1}},
+            .ys = {{"wfpr", "weighted FPR"}},
+            .also = {{"fpr", "strangers"}},
+            .series = {{"guarded, 16 bits", "guarded", with_bits("16"), false, true},
+                       {"guarded-growing, 16 bits in the end", "guarded-growing", with_bits("20.4"), false, true},
+                       {"cuckoo, 16 bits", "cuckoo", with_bits("16")},
+                       {"seesaw, 96 bits", "seesaw", with_bits("96")},
+                       {"ada-seesaw, 96 bits", "ada-seesaw", with_bits("96"), false, true},
+                       {"counting-bloom, 96 bits", "counting-bloom", with_bits("96")}},
+            .advice = "guarded with a capacity pins the negatives that it is given: it accepts none of them at any "
+                      "time, in a sixth of the space."}}});
 
   const std::vector<Series> growing = {
       {"bloom", "bloom"},   {"blocked-bloom", "blocked-bloom"}, {"binary-fuse", "binary-fuse"}, {"cuckoo", "cuckoo"},

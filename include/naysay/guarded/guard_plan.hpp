@@ -15,6 +15,9 @@
 // The plan is for all keys that the filter will have room for, not for those of the build: r is the base's rate when it
 // is full. So a negative that the plan covers stays covered while the filter fills up.
 //
+// If the base grows, its rate grows in proportion to the keys, and so does the guard. The plan is for the end: then the
+// guard has growth times the entries of the start.
+//
 // Promises   Without known negatives the guard uses at most 1/16 of the bits.
 // Cost       One sort of the costs, and a few hundred evaluations of the base's price.
 // Source     our own.
@@ -53,14 +56,16 @@ struct GuardProblem {
   double negatives = 0;
   std::span<const float> descending = {};  // their costs, the largest first; empty: all the same
   double stranger_share = 0;
-  bool all = false;  // every known negative must be covered
+  bool all = false;   // every known negative must be covered
+  double growth = 1;  // how many times as many keys, false positives and entries there will be in the end
 };
 
 struct GuardPlan {
-  std::uint64_t entries = 0;
+  std::uint64_t entries = 0;  // at the start
   double base_bits_per_key = 0;
   double fpr = 1;      // of the base when it is full, as its price says
   double wfpr = 1;     // expected: strangers and known negatives that the guard has no room for
+  double held = 0;     // false positives that the guard surely holds, in the end
   double covered = 0;  // known negatives, of any number, whose false positives the guard surely holds
 };
 
@@ -113,9 +118,10 @@ class CostsBeyond {
 template <class Price, class Space>
 GuardPlan plan_with(const GuardProblem& q, std::uint64_t entries, Price&& price, Space&& space) {
   const double taken = entries == 0 ? 0 : static_cast<double>(space(entries) - space(1));
-  GuardPlan plan{entries, (q.bits - taken) / q.keys, 1, 1, 0};
+  GuardPlan plan{entries, (q.bits - taken) / q.keys, 1, 1, 0, 0};
   plan.fpr = plan.wfpr = rate_for_price(price, plan.base_bits_per_key);
-  plan.covered = sure_entries(static_cast<double>(entries)) / plan.fpr;
+  plan.held = sure_entries(static_cast<double>(entries) * q.growth);
+  plan.covered = plan.held / plan.fpr;
   return plan;
 }
 
@@ -132,7 +138,9 @@ GuardPlan plan_guard(const GuardProblem& q, Price&& price, Space&& space) {
   };
   const auto for_reports = [&](double share) {
     const GuardPlan most = with(at_share(share));
-    return std::min(most.entries, static_cast<std::uint64_t>(entries_for(kUnnamedPerKey * q.keys * most.fpr)));
+    return std::min(most.entries,
+                    static_cast<std::uint64_t>(entries_for(kUnnamedPerKey * q.keys * q.growth * most.fpr) / q.growth) +
+                        (q.growth > 1));
   };
   if (q.negatives <= 0) return with(for_reports(kUntoldGuardShare));
   const CostsBeyond beyond(q.negatives, q.descending);

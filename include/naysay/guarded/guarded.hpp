@@ -21,13 +21,15 @@
 //            capacity, as many as the budget holds, the costliest first. An index of them by their address in the base
 //            says which of them an insert would make the base accept; only insert, pin and unpin read it. Needs a base
 //            with addresses (AddressedFilter), such as cuckoo; in a counting Bloom filter or a seesaw a digest shares
-//            counters with many others, so it has no address. With `guard` given, nothing is planned: then an insert
-//            that would need an entry too many returns false.
+//            counters with many others. With `guard` given, nothing is planned: an insert that would need an entry too
+//            many returns false.
 //
 // Full guard. Entries that the base denies at the moment are dropped (each addition looks at kSweep lines of 5), if the
 // base has addresses. If there are none, the entry with the lowest priority is evicted: what it cost in all, less what
 // was evicted since it came (detail/guard.hpp). So entries that nobody reports any more make way for those of today,
 // however costly they were. Pinned entries are never evicted.
+//
+// Growth. If the base has grown, a full guard doubles in the next insert; its room per key stays as planned.
 //
 // Index. It is not needed for queries and not counted in size_bits(); index_bits() is its size. After drop_index() the
 // filter answers, erases and adapts, but insert returns false if negatives are pinned.
@@ -80,7 +82,7 @@ class Guarded {
     double bits_per_key = typename Base::Params{}.bits_per_key + 1;
     std::int64_t guard = -1;
     Pinning pinned = AddressedFilter<Base> ? Pinning::costliest : Pinning::none;
-    double growth = 16;  // of a base that grows; the guard is planned for the rate at the end
+    double growth = 16;  // of a base that grows; the guard grows with it
 
     template <class Self, class V>
     static void fields(Self& self, V& visit) {
@@ -100,7 +102,7 @@ class Guarded {
       .exact_on_negatives = AddressedFilter<Base>,
       .fpr_model_error = Base::kClaims.fpr_model_error,
       // one line of the guard, and the fields that are not the base's
-      .fixed_bits = Base::kClaims.fixed_bits + Guard::bits_for(1) + 11 * 64,
+      .fixed_bits = Base::kClaims.fixed_bits + Guard::bits_for(1) + 14 * 64,
       .most_arrays = Base::kClaims.most_arrays + 16,
   };
   static constexpr std::uint32_t kFormat = 2;  // of files; 1 had a GuardV1
@@ -123,6 +125,7 @@ class Guarded {
     Guarded f;
     NAYSAY_TRY(f.base_, Base::build(w, base, o));
     f.guard_ = Guard(plan.entries);
+    if constexpr (kGrows) f.guard_.grows_for(plan.held / (std::max(1.0, static_cast<double>(o.room(w))) * p.growth));
     const std::vector<Known> accepted = guarded::detail::accepted_negatives(f.base_, w, o, Guard::kMaxCost);
     NAYSAY_CHECK(o.go_on("guarded"));
     NAYSAY_CHECK(f.pin_given(w, p.pinned, o.capacity > 0 ? plan.covered : 0));
@@ -140,6 +143,7 @@ class Guarded {
   }
 
   bool insert(Digest d) noexcept {
+    if (guard_wants_growth()) guard_.grow();
     if (pins_ != 0) return insert_among_pinned(d);
     if (!base_.insert(d)) return false;
     guard_.remove(d);
@@ -226,6 +230,10 @@ class Guarded {
   const Base& base() const noexcept { return base_; }
   Base& base() noexcept { return base_; }  // a key that is inserted here must not be in the guard
   bool refuses(Digest d) const noexcept { return guard_.holds(d); }  // because it is in the guard
+  bool guard_wants_growth() const noexcept {                         // the next insert lets it
+    if constexpr (kGrows) return guard_.wants_growth(base_.keys());
+    return false;
+  }
   std::uint64_t guarded() const noexcept { return guard_.used(); }
   std::uint64_t guard_room() const noexcept { return guard_.room(); }
   std::uint64_t guard_evictions() const noexcept { return guard_.evictions(); }
@@ -274,6 +282,7 @@ class Guarded {
     q.negatives = static_cast<double>(w.negatives.size());
     q.stranger_share = w.stranger_share;
     q.all = p.pinned == Pinning::all;
+    if constexpr (kGrows) q.growth = std::max(1.0, p.growth);
     const auto price = [&](double fpr) {
       if constexpr (kGrows) return Base::bits_per_key(fpr, std::max(1.0, p.growth));
       return Base::bits_per_key(fpr);
@@ -305,6 +314,8 @@ class Guarded {
       if (a.pinned != b.pinned) return a.pinned;
       return a.known.cost != b.known.cost ? a.known.cost > b.known.cost : a.known.digest < b.known.digest;
     });
+    while (entries.size() > guard_.room() && kGrows && entries[guard_.room()].pinned && guard_.grow()) {
+    }
     const bool fits = entries.size() <= guard_.room() || !entries[guard_.room()].pinned;
     if (!fits && pinned == Pinning::costliest) {  // the plan was wrong, once in 1e9 builds: none is pinned
       index_ = {};

@@ -89,7 +89,7 @@ class SharedFilter {
 
   bool insert(Digest d) noexcept {
     const std::lock_guard lock(writing_);
-    if (filter_.pinned() == 0 && !filter_.refuses(d)) return filter_.base().insert(d);
+    if (filter_.pinned() == 0 && !filter_.refuses(d) && !filter_.guard_wants_growth()) return filter_.base().insert(d);
     return changing_the_guard([&] { return filter_.insert(d); });
   }
   bool erase(Digest d) noexcept {

@@ -39,7 +39,7 @@
 //            such pairs in a small guard, and 1e-10 / lines in a larger one. Integer keys under XXH3: none, because
 //            their lo differ.
 // Cost       For a digest that is not here: one word, and two lines for one in 60. Put, raise, remove: two lines.
-//            evict(): 64 lines. bits_for(entries): 129 bits per entry, with 23/25 of the slots in use.
+//            evict(): 64 lines. grow(): all lines. bits_for(entries): 129 bits per entry, with 23/25 of the slots in use.
 // Source     GreedyDual: N. Young, 1994; ageing of counts: M. Arlitt et al., 2000 (LFU-DA).
 #pragma once
 
@@ -95,26 +95,15 @@ class Guard {
     return find_in(other(home.first, d.lo), d.lo, home.name | 1);
   }
 
+  // Twice the lines, with the same entries. False: no memory, or it has no lines; nothing has changed.
+  bool grow() noexcept;  // guard_growth.hpp
+  // It is to hold so many false positives per key of its filter; 0, as at first: it does not grow.
+  void grows_for(double held_per_key) noexcept { held_per_key_ = held_per_key; }
+  bool wants_growth(std::uint64_t keys) const noexcept;  // it is full, and has less room than so many keys need
+
   // Requires !full() and !holds(d). cost is 0 to kMaxCost, or kPinned. False: no free slot was found within reach.
   bool put(Digest d, float cost) noexcept {
-    std::uint64_t line = 0, name = d.hi >> 34;
-    if (few()) {
-      while (line < lines_ && free_in(line) == kSlots) ++line;
-      if (line == lines_) return false;
-    } else {
-      const Home home = home_of(d);
-      const std::uint64_t second = other(home.first, d.lo);
-      line = home.first;
-      if (free_in(line) == kSlots && (free_in(second) != kSlots || !make_space(line, second))) line = second;
-      if (free_in(line) == kSlots) return false;
-      name = home.name | (line == second ? 1 : 0);
-    }
-    write(line, free_in(line), d.lo,
-          name << 8 | (cost == kPinned ? kPin : code_for(floor_ + static_cast<double>(cost))));
-    hint(d.lo);
-    used_ += 1;
-    pinned_ += cost == kPinned;
-    return true;
+    return place(d, cost == kPinned ? kPin : code_for(floor_ + static_cast<double>(cost)));
   }
 
   // Requires a slot in use. Costs add up; a pinned entry stays pinned.
@@ -198,6 +187,9 @@ class Guard {
     visit("clock", self.clock_);
     visit("floor", self.floor_);
     visit("unit", self.unit_);
+    visit("lost", self.lost_);
+    visit("cut", self.cut_);
+    visit("held_per_key", self.held_per_key_);
     visit("hints", self.hints_);
     visit("words", self.words_);
   }
@@ -208,6 +200,9 @@ class Guard {
       return wrong("the arrays do not make " + std::to_string(lines_) + " lines");
     if (hand_ != 0 && hand_ >= lines_)
       return wrong("the hand is at line " + std::to_string(hand_) + "; there are " + std::to_string(lines_));
+    if (cut_ > 1 || lost_ > kMostLost || (few() && lost_ != 0))
+      return wrong("it has lost " + std::to_string(lost_) + " bits of its names");
+    if (!(held_per_key_ >= 0 && held_per_key_ < kTop)) return wrong("held_per_key must be finite and 0 or more");
     if (!(floor_ >= 0 && floor_ < kTop && unit_ >= 0 && unit_ < kTop))
       return wrong("the floor and the unit of priorities must be finite and 0 or more");
     std::uint64_t used = 0, pinned = 0;
@@ -225,6 +220,7 @@ class Guard {
   static constexpr std::uint64_t kMaxLines = std::uint64_t{1} << 40;
   static constexpr std::uint64_t kPin = 255;
   static constexpr unsigned kTailBits = 38;
+  static constexpr std::uint64_t kMostLost = 24;  // of a name's 29 bits
   static constexpr double kTop = 1e200;
   static constexpr double kSteps[] = {1.0,
                                       1.0905077326652577,
@@ -274,7 +270,30 @@ class Guard {
   struct Home {
     std::uint64_t first, name;  // the name with its lowest bit 0: in its first line
   };
-  Home home_of(Digest d) const noexcept { return {fast_range(d.hi, lines_), (d.hi * lines_) >> 35 << 1}; }
+  Home home_of(Digest d) const noexcept {
+    const std::uint64_t hi = cut_ != 0 ? d.hi >> 34 << 34 : d.hi;
+    return {fast_range(hi, lines_), (hi * lines_) >> (35 + lost_) << (1 + lost_)};
+  }
+  // Puts in an entry of priority p. False: no free slot was found within reach.
+  bool place(Digest d, std::uint64_t p) noexcept {
+    if (!few()) return place(d.lo, home_of(d), p);
+    std::uint64_t line = 0;
+    while (line < lines_ && free_in(line) == kSlots) ++line;
+    return line < lines_ && fill(line, d.lo, d.hi >> 34, p);
+  }
+  bool place(std::uint64_t lo, Home home, std::uint64_t p) noexcept {
+    const std::uint64_t second = other(home.first, lo);
+    std::uint64_t line = home.first;
+    if (free_in(line) == kSlots && (free_in(second) != kSlots || !make_space(line, second))) line = second;
+    return free_in(line) != kSlots && fill(line, lo, home.name | (line == second ? 1 : 0), p);
+  }
+  bool fill(std::uint64_t line, std::uint64_t lo, std::uint64_t name, std::uint64_t p) noexcept {
+    write(line, free_in(line), lo, name << 8 | p);
+    hint(lo);
+    used_ += 1;
+    pinned_ += p == kPin;
+    return true;
+  }
   // The other line of an entry; it is its own inverse. The number of lines is even.
   std::uint64_t other(std::uint64_t line, std::uint64_t lo) const noexcept {
     const std::uint64_t sum = fast_range(mix64(lo), lines_) | 1;
@@ -411,8 +430,13 @@ class Guard {
   std::uint64_t clock_ = 0;      // of the dithering
   double floor_ = 0;
   double unit_ = 0;
+  std::uint64_t lost_ = 0;  // bits of the names that growth has taken
+  std::uint64_t cut_ = 0;   // 1: only the top 30 bits of hi are read
+  double held_per_key_ = 0;
   Array<std::uint64_t> hints_;
   Array<std::uint64_t> words_;
 };
 
 }  // namespace naysay::guarded::detail
+
+#include "naysay/guarded/detail/guard_growth.hpp"  // IWYU pragma: export
