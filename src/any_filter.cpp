@@ -430,6 +430,25 @@ Outcome AnyFilter::unpin_digest(Digest d) noexcept {
   return model_->unpin(d) ? Outcome::done : Outcome::absent;
 }
 
+Result<Ok> AnyFilter::merge(const AnyFilter& other) {
+  const auto wrong = [&](const std::string& what) {
+    return Error{Errc::invalid_argument, std::string(type_->name) + ": " + what};
+  };
+  if (!type_->merging)
+    return Error{Errc::unsupported, std::string(type_->name) + ": it cannot be merged; filters that can are " +
+                                        names_of_filters([](const FilterType& t) { return t.merging; })};
+  if (other.type_ != type_) return wrong("the other is a filter " + std::string(other.type_->name));
+  if (!(other.facts_.hasher == facts_.hasher)) return wrong("the other filter digests keys with another hash or seed");
+  if (other.facts_.key_kind != facts_.key_kind) return wrong("one filter was built from text, the other from integers");
+  NAYSAY_CHECK(own());
+  const std::uint64_t more = other.facts_.keys;
+  NAYSAY_CHECK(no_memory_is_an_error(type_->name, [&] { return model_->merge(*other.model_); }));
+  facts_.capacity = facts_.room();
+  facts_.keys += more;
+  facts_.key_set = kUnknownKeySet;
+  return Ok{};
+}
+
 Result<Ok> AnyFilter::warm(std::span<const Digest> keys) {
   if (!type_->warming)
     return Error{Errc::unsupported, std::string(type_->name) + ": it does not warm; filters that do are " +

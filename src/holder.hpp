@@ -46,6 +46,10 @@ class Holder final : public HeldFilter {
     if constexpr (PinningFilter<F>) return filter_.unpin(d);
     return false;
   }
+  Result<Ok> merge([[maybe_unused]] const HeldFilter& other) override {
+    if constexpr (MergingFilter<F>) return filter_.merge(*static_cast<const F*>(other.filter()));
+    return Ok{};
+  }
   bool full() const noexcept override {
     if constexpr (WarmingFilter<F>) return filter_.full();
     return false;
@@ -106,6 +110,7 @@ constexpr FilterType entry(std::string_view name, std::uint32_t id) {
   t.tunable = TunableFilter<F>;
   t.probed = ProbedFilter<F> || BatchFilter<F>;
   t.pinning = PinningFilter<F>;
+  t.merging = MergingFilter<F>;
   t.format = 1;
   if constexpr (requires { F::kFormat; }) t.format = F::kFormat;
   t.defaults = [] { return params_to_text(Params{}); };

@@ -41,6 +41,7 @@ struct HeldFilter {
   virtual bool adapt(Digest d, float cost) noexcept = 0;
   virtual bool pin(Digest d) = 0;
   virtual bool unpin(Digest d) noexcept = 0;
+  virtual Result<Ok> merge(const HeldFilter& other) = 0;  // of the same type
   virtual bool full() const noexcept = 0;
   virtual Warmth warmth() const noexcept = 0;
   virtual Result<Ok> warm(std::span<const Digest> keys) = 0;
@@ -65,7 +66,7 @@ struct FilterType {
   std::string_view name;  // permanent, as the id is
   std::uint32_t id;
   Claims claims;
-  bool dynamic, erasable, adaptive, warming, tunable, probed, pinning;
+  bool dynamic, erasable, adaptive, warming, tunable, probed, pinning, merging;
   std::uint32_t format;              // version of its fields in files that are written; every version from 1 on is read
   std::vector<Param> (*defaults)();  // every parameter, with its default
   Result<Ok> (*check_params)(std::string_view who, std::span<const Param>);  // would build() understand them?
@@ -154,6 +155,9 @@ class NAYSAY_EXPORT AnyFilter : public KeyFront<AnyFilter> {
   // The keys that are in the filter now, each as often as it was given, in any order. Others are refused as far as the
   // filter can tell (a file of an earlier naysay knows only their number), and nothing changes.
   Result<Ok> warm(std::span<const Digest> keys);
+  // As if the other's keys had been inserted. Requires type().merging. Both must be of one type, digest keys alike and
+  // have been planned alike; otherwise there is an error, and nothing changes.
+  Result<Ok> merge(const AnyFilter& other);
   // Removes what only insert needs (IndexedFilter): a smaller file answers the same. If negatives are pinned, it accepts
   // no more keys.
   void drop_index() noexcept { model_->drop_index(); }

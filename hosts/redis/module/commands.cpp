@@ -5,6 +5,7 @@
 // NS.ADD creates depends on the settings of this server: replicas are sent the NS.RESERVE that makes the same.
 #include "commands.hpp"
 
+#include <optional>
 #include <vector>
 
 #include "naysay/guarded/guarded.hpp"
@@ -335,6 +336,32 @@ int ns_unpin(Call& c) {
   for (int i = 2; i < c.size(); ++i) c.truth(static_cast<bool>(f.unpin(c.arg(i))));
   c.changed("ns.unpin");
   return server::kOk;
+}
+
+// All of them, or an error and nothing: a copy takes the sources in.
+int ns_merge(Call& c) {
+  if (c.size() < 3) return server::WrongArity(c.ctx);
+  OpenKey key(c.ctx, c.key(), server::kRead | server::kWrite);
+  std::optional<AnyFilter> merged;
+  if (key.stored() != nullptr) merged = need(key.changeable().clone());
+  for (int i = 2; i < c.size(); ++i) {
+    if (c.arg(i) == Call::text(c.key())) throw Refusal{"ERR the key is one of its own sources"};
+    OpenKey source(c.ctx, c.raw(i), server::kRead);
+    const AnyFilter& from = source.readable();
+    if (!merged)
+      merged = need(from.clone());
+    else
+      need(merged->merge(from));
+  }
+  if (!merged->type().merging)
+    throw Refusal{"ERR " + std::string(merged->type().name) + " cannot be merged; filters that can are " +
+                  names_of_filters([](const FilterType& t) { return t.merging; })};
+  if (const std::uint64_t most = limit(c); most != 0 && (merged->size_bits() + merged->index_bits()) / 8 > most)
+    throw Refusal{"OOM the merged filter has more than naysay.max-memory-per-key, " + std::to_string(most) + " bytes"};
+  if (key.stored() == nullptr) key.put(std::make_unique<StoredFilter>());
+  key.stored()->filter = std::move(merged);
+  c.changed("ns.merge");
+  return c.ok();
 }
 
 }  // namespace naysay::redis

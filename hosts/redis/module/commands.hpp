@@ -20,6 +20,7 @@ int ns_report(Call& c);
 int ns_negatives(Call& c);
 int ns_pin(Call& c);
 int ns_unpin(Call& c);
+int ns_merge(Call& c);
 int ns_build(Call& c);
 int ns_load(Call& c);
 int ns_scandump(Call& c);

@@ -26,6 +26,7 @@ struct CommandRow {
   const char* summary;
   const char* complexity;
   std::vector<server::CommandArg> args;  // after the key
+  int last_key = 1;                      // -1: all arguments are keys
 };
 
 server::CommandArg item() { return {.name = "item"}; }
@@ -154,6 +155,15 @@ std::vector<CommandRow>& rows() {
        "Makes pinned items ordinary non-members again",
        "O(n), n the number of items",
        {items()}},
+      {"NS.MERGE",
+       command<ns_merge>,
+       "write deny-oom",
+       "write",
+       -3,
+       "Takes the items of other filters into a filter",
+       "O(n), n the items of all",
+       {{.name = "source", .type = ArgType::key, .key_spec_index = 0, .flags = server::kMultiple}},
+       -1},
       {"NS.BUILD",
        command<ns_build>,
        "write deny-oom getkeys-api",
@@ -197,7 +207,7 @@ std::vector<CommandRow>& rows() {
 }
 
 bool create_command(server::Context* ctx, CommandRow& row) {
-  if (server::CreateCommand(ctx, row.name, row.body, row.flags, 1, 1, 1) != server::kOk) return false;
+  if (server::CreateCommand(ctx, row.name, row.body, row.flags, 1, row.last_key, 1) != server::kOk) return false;
   RedisModuleCommand* made = server::GetCommand(ctx, row.name);
   static const server::InfoVersion version;
   row.args.insert(row.args.begin(), {.name = "key", .type = ArgType::key, .key_spec_index = 0});

@@ -139,6 +139,37 @@ class Commands(OneServer):
         self.c.call("NS.RESERVE", "c", 0.05, 10, "FILTER", "cuckoo")
         self.refused("ERR cuckoo cannot pin", "NS.PIN", "c", "a")
 
+    def test_filters_are_merged(self):
+        for name in ("a", "b", "c"):
+            self.c.call("NS.RESERVE", name, 0.02, 1000)
+            self.c.call("NS.MADD", name, *items(1500, name))
+        never = items(200, "never")
+        self.c.call("NS.PIN", "a", *never)
+        gone = [i for i, maybe in zip(never, self.c.call("NS.MEXISTS", "b", *never)) if maybe]
+        gone += [i for i, maybe in zip(never, self.c.call("NS.MEXISTS", "c", *never)) if maybe]
+        self.assertEqual(self.c.call("NS.MERGE", "a", "b", "c"), "OK")
+        every = items(1500, "a") + items(1500, "b") + items(1500, "c")
+        self.assertEqual(lost(self.c, "a", every), [])
+        self.assertEqual(self.c.call("NS.CARD", "a"), 4500)
+        kept = [i for i in never if i not in gone]
+        self.assertEqual(self.c.call("NS.MEXISTS", "a", *kept), [0] * len(kept))
+        self.assertEqual(self.c.call("NS.MERGE", "new", "b", "c"), "OK")
+        self.assertEqual(lost(self.c, "new", every[1500:]), [])
+        for i in items(1500, "b"):
+            self.assertEqual(self.c.call("NS.DEL", "new", i), 1)
+        self.assertEqual(lost(self.c, "new", items(1500, "c")), [])
+        before = self.c.call("DUMP", "a")
+        self.c.call("NS.RESERVE", "other", 0.0001, 1000)
+        self.refused("ERR growing-cuckoo: the other filter sees other bits", "NS.MERGE", "a", "b", "other")
+        self.refused("ERR the key does not exist", "NS.MERGE", "a", "b", "nothing")
+        self.refused("ERR the key is one of its own sources", "NS.MERGE", "a", "b", "a")
+        self.c.call("NS.RESERVE", "fixed", 0.02, 1000, "FILTER", "cuckoo")
+        self.refused("ERR cuckoo", "NS.MERGE", "fixed", "a")
+        self.refused("ERR cuckoo cannot be merged", "NS.MERGE", "nothing", "fixed")
+        self.assertEqual(self.c.call("DUMP", "a"), before)
+        self.c.call("SET", "text", "x")
+        self.refused("WRONGTYPE", "NS.MERGE", "a", "text")
+
     def test_known_negatives_are_refused(self):
         self.filled()
         wrong = self.false_positives("k")[:10]
@@ -483,12 +514,15 @@ class Replicas(OneServer):
         self.c.call("NS.RESERVE", "pinned", 0.05, 100, "PINNED")
         self.c.call("NS.PIN", "pinned", *items(50, "never"))
         self.c.call("NS.MADD", "pinned", *items(500))
+        self.c.call("NS.RESERVE", "like pinned", 0.05, 100)
+        self.c.call("NS.MADD", "like pinned", *items(500, "like"))
+        self.c.call("NS.MERGE", "merged", "pinned", "like pinned")
         path = os.path.join(self.server.folder, "f.nsy")
         with open(path, "wb") as f:
             f.write(self.c.call("NS.SCANDUMP", "built", 0)[1])
         self.c.call("NS.LOAD", "mapped", path)
         wait_for_replica(self.server, replica)
-        for key in ("by default", "k", "built", "fixed", "pinned", "mapped"):
+        for key in ("by default", "k", "built", "fixed", "pinned", "merged", "mapped"):
             self.assertEqual(c.call("DUMP", key), self.c.call("DUMP", key), key)
         self.assertEqual(c.call("NS.MEXISTS", "k", *wrong), [0] * len(wrong))
         self.assertEqual(lost(c, "k", items()[100:]), [])

@@ -130,6 +130,12 @@ concept PinningFilter = DynamicFilter<F> && requires(F& f, Digest d) {
   { f.unpin(d) } noexcept -> std::same_as<bool>;
 };
 
+// Takes in another filter of its type, as if the other's keys had been inserted. An error leaves it as it was.
+template <class F>
+concept MergingFilter = DynamicFilter<F> && requires(F& f, const F& other) {
+  { f.merge(other) } -> std::same_as<Result<Ok>>;
+};
+
 // Knows its price before it is built: the bits per key for a false-positive rate in (0, 1), and the parameters that
 // give this rate.
 template <class F>

@@ -21,6 +21,9 @@
 // takes from the newest era that accepts the key. That is safe: if it takes the entry of another key there, that key's
 // copy in the older era matches both. Erasing from the oldest first would lose keys. An old era without keys is dropped.
 //
+// merge() takes in the entries of another filter that sees the same bits of a key. They go into the newest era if it can
+// grow so far and has no more place bits than they have; otherwise their table becomes an era of this filter.
+//
 // Promises   never denies a key that was built from or inserted and not erased as often as that. Growing changes no
 //            answer. address() of a digest never changes. Same operations, same bytes. An insert that returns false has
 //            changed no answer; it does so only when the first table is used up and eras is false, when all 2^32 places
@@ -216,6 +219,29 @@ class BasicGrowingCuckoo {
     return Ok{};
   }
 
+  // As if the other's keys had been inserted; copies beyond seven are not counted. An error leaves the filter as it was.
+  Result<Ok> merge(const BasicGrowingCuckoo& other) requires(!Access::kShared) {
+    const auto wrong = [](const char* what) { return Error{Errc::invalid_argument, std::string(what)}; };
+    if (other.eras_[0].tag_bits() != eras_[0].tag_bits() || other.eras_[0].seed() != eras_[0].seed())
+      return wrong(
+          "growing-cuckoo: the other filter sees other bits of a key; filters that are merged must have been "
+          "built with the same bits_per_key, capacity and growth");
+    if (other.eras_[0].place_bits() < address_bits_)
+      return wrong("growing-cuckoo: the other filter was planned for fewer keys; merge this one into it instead");
+    NAYSAY_TRY(BasicGrowingCuckoo merged, copy_of(*this));
+    for (const Table& era : other.eras_) {
+      if (merged.takes_entries(era)) continue;
+      if (merged.eras_.size() == kMaxEras)
+        return Error{Errc::out_of_budget, "growing-cuckoo: both filters have 8 tables together; renew one of them"};
+      const auto at = std::find_if(merged.eras_.begin(), merged.eras_.end(),
+                                   [&](const Table& mine) { return mine.place_bits() > era.place_bits(); });
+      if (!merged.eras_.emplace(at)->copy_from(era)) return no_memory();
+    }
+    merged.era_count_ = merged.eras_.size();
+    *this = std::move(merged);
+    return Ok{};
+  }
+
   // The same filter in words of its own, for another way of access.
   template <class OtherAccess>
   static Result<BasicGrowingCuckoo> copy_of(const BasicGrowingCuckoo<OtherAccess>& other) {
@@ -263,7 +289,7 @@ class BasicGrowingCuckoo {
     for (std::size_t i = 0; i < eras_.size(); ++i) {
       if (auto ok = eras_[i].validate(); !ok) return ok;
       if (i > 0 && (eras_[i].tag_bits() != eras_[0].tag_bits() || eras_[i].seed() != eras_[0].seed() ||
-                    eras_[i].place_bits() <= eras_[i - 1].place_bits()))
+                    eras_[i].place_bits() < eras_[i - 1].place_bits()))
         return wrong("era " + to_text(std::uint64_t{i}) + " is not nested in the one before");
     }
     return Ok{};
@@ -336,6 +362,20 @@ class BasicGrowingCuckoo {
     eras_.push_back(std::move(next));
     if constexpr (Access::kShared) Access::store(era_count_, eras_.size());
     return true;
+  }
+  // Puts the entries of another table into the newest era. False if they do not all fit; nothing has changed then.
+  bool takes_entries(const Table& other) {
+    const std::uint64_t all = newest().count() + other.count();
+    if (other.place_bits() < newest().place_bits() || all > room_for(newest().most_buckets())) return false;
+    Table grown;
+    if (!grown.copy_from(newest())) return false;
+    bool fits = true;
+    while (fits && room_of(grown) < all) fits = !grown.used_up() && grown.split();
+    other.for_each_entry([&](std::uint64_t, unsigned, std::uint64_t side) {
+      fits = fits && grown.insert(other.address_at(side)) != Table::Put::full;
+    });
+    if (fits) newest() = std::move(grown);
+    return fits;
   }
   void drop(std::size_t i) noexcept { eras_.erase(eras_.begin() + static_cast<std::ptrdiff_t>(i)); }
 

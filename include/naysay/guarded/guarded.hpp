@@ -227,6 +227,8 @@ class Guarded {
     return f;
   }
 
+  Result<Ok> merge(const Guarded& other) requires kGrows;  // detail/guarded_merge.hpp
+
   const Base& base() const noexcept { return base_; }
   Base& base() noexcept { return base_; }  // a key that is inserted here must not be in the guard
   bool refuses(Digest d) const noexcept { return guard_.holds(d); }  // because it is in the guard
@@ -444,3 +446,5 @@ static_assert(ErasableFilter<GuardedSeesaw> && AdaptiveFilter<GuardedSeesaw> && 
               !PinningFilter<GuardedSeesaw>);
 
 }  // namespace naysay
+
+#include "naysay/guarded/detail/guarded_merge.hpp"  // IWYU pragma: export

@@ -178,6 +178,12 @@ class SplitTable {
         if (const std::uint32_t v = get(bucket, slot); v != 0) body(bucket, slot, side_of(bucket, v));
   }
 
+  // What the table has kept of a key, from one of its sides: of the place, its own bits.
+  Address address_at(std::uint64_t side) const noexcept {
+    const auto tag = static_cast<std::uint32_t>(side >> place_bits_);
+    return {tag, static_cast<std::uint32_t>(side & place_mask()), hop_of(tag, seed_)};
+  }
+
   // ---- the whole table ---------------------------------------------------------------------------------------------
 
   const Layer& layer(bool wide) const noexcept { return layers_[wide]; }

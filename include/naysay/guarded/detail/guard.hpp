@@ -159,6 +159,12 @@ class Guard {
       if (priority(slot) != 0) body(slot, lo_at(slot));
     hand_ = next(hand_);
   }
+  // Removes the entries whose lo satisfies the test.
+  template <class Test>
+  void remove_if(Test&& test) noexcept {
+    for (std::uint64_t slot = 0; slot < slots(); ++slot)
+      if (priority(slot) != 0 && test(lo_at(slot))) remove(slot);
+  }
   // The number of pinned entries that satisfy test(lo), counted from the hand on, up to `enough`.
   template <class Test>
   std::uint64_t count_pinned(std::uint64_t enough, Test&& test) const noexcept {

@@ -62,6 +62,12 @@ class PinnedIndex {
         std::count_if(slots_.begin(), slots_.end(), [](Digest d) { return d != kUnused; }));
   }
 
+  // Calls body(digest) for every digest.
+  template <class Body>
+  void for_each(Body&& body) const {
+    for (const Digest& d : slots_)
+      if (d != kUnused) body(d);
+  }
   // Calls body(digest) for every digest of the address.
   template <class Address, class Body>
   void for_each(std::uint64_t wanted, Address&& address, Body&& body) const noexcept {
