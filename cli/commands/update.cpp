@@ -29,7 +29,7 @@ namespace naysay::cli {
 namespace {
 
 struct Options {
-  std::string filter, erase, insert, adapt, keys, warm, slots, output;
+  std::string filter, erase, insert, adapt, keys, warm, slots, merge, output;
   double wait = kDefaultWait;
   bool overfill = false, nul = false, json = false;
   TraceOptions live;
@@ -112,10 +112,11 @@ void check(const Options& o, const AnyFilter& f) {
     if (!file.empty() && !can)
       throw Failure{fmt::format("{}: {} is given, but {} {}; see naysay filters", o.filter, option, type.name, what)};
   };
-  if (o.erase.empty() && o.insert.empty() && o.adapt.empty() && o.warm.empty() && !o.live.anything())
-    throw Failure{"nothing to do; give --erase, --insert, --adapt, --warm, --pin, --unpin or --trace"};
+  if (o.erase.empty() && o.insert.empty() && o.adapt.empty() && o.warm.empty() && o.merge.empty() && !o.live.anything())
+    throw Failure{"nothing to do; give --erase, --insert, --merge, --adapt, --warm, --pin, --unpin or --trace"};
   wants(o.erase, type.erasable, "--erase", "cannot erase keys");
   wants(o.insert, type.dynamic, "--insert", "accepts no more keys");
+  wants(o.merge, type.merging, "--merge", "cannot be merged");
   wants(o.adapt, type.adaptive || by_key_file, "--adapt", "accepts no negatives after it was built");
   wants(o.warm, type.warming, "--warm", "does not warm");
   wants(o.slots, by_key_file, "--slots", "has no such file");
@@ -135,7 +136,8 @@ void run(const Options& o) {
                                      {"--adapt", o.adapt},      {"--keys", o.keys},
                                      {"--warm", o.warm},        {"--slots", o.slots},
                                      {"--pin", o.live.pin},     {"--unpin", o.live.unpin},
-                                     {"--trace", o.live.trace}, {"--negatives", o.live.negatives}};
+                                     {"--trace", o.live.trace}, {"--negatives", o.live.negatives},
+                                     {"--merge", o.merge}};
   std::vector<Input> all_inputs = inputs;
   all_inputs.push_back({"the filter", o.filter});
   need_one_standard_input(all_inputs);
@@ -178,6 +180,13 @@ void run(const Options& o) {
         "inserted", "not inserted", "no room");
     need_capacity(o, f, room);
   }
+  if (!o.merge.empty()) {
+    const AnyFilter more = open_filter(o.merge);
+    if (const auto ok = f.merge(more); !ok)
+      throw Failure{fmt::format("{}: {}; {} is as it was", input_name(o.merge), ok.error().message, output)};
+    said["merged"] = more.keys();
+    text += fmt::format("{}: {} keys of {} merged\n", name, more.keys(), escaped(input_name(o.merge)));
+  }
   if (!o.adapt.empty()) {
     const Tally t = adapt(o, f, progress);
     add(t, "refused", "not refused", why_not_refused(f));
@@ -216,6 +225,8 @@ void add_update(CommandLine& line, int&) {
       .type_name("FILE");
   c.option("--insert", o->insert, "keys to insert, one per line; without room for all of them nothing is written")
       .type_name("FILE");
+  c.option("--merge", o->merge, "another filter, built with the same options; all its keys are taken in")
+      .type_name("F.nsy");
   c.flag("--overfill", o->overfill, "insert more keys than the filter has room for, and accept more strangers for it");
   c.option(
        "--adapt", o->adapt,
@@ -235,7 +246,8 @@ void add_update(CommandLine& line, int&) {
            "the file to write; by default the filter itself, whole or not at all; - is the standard output")
       .type_name("F.nsy");
   c.footer(
-      "Erases first, then inserts, adapts and warms, then unpins, pins and replays the trace. Updates of the same file "
+      "Erases first, then inserts, merges, adapts and warms, then unpins, pins and replays the trace. Updates of the "
+      "same file "
       "wait for each other.\n\n"
       "Example:\n"
       "  naysay generate urls --count 1000 -o keys.txt\n"

@@ -53,6 +53,20 @@ TEST_F(UpdateTool, KeepsEveryKeyOfFourProcessesThatInsertAtATime) {
   EXPECT_EQ(Json::parse(must("naysay inspect set.nsy --json"))["keys"], 2500);
 }
 
+TEST_F(UpdateTool, MergesAFilterThatWasBuiltAlike) {
+  must("naysay generate urls --count 600 -o a && naysay generate urls --count 700 --first 5000 -o b");
+  const std::string build = "naysay build --filter guarded-growing --bits-per-key 20 --capacity 1000 --keys ";
+  must(build + "a -o a.nsy && " + build + "b -o b.nsy");
+  EXPECT_TRUE(sample::says(must("naysay update a.nsy --merge b.nsy"), {"700 keys of b.nsy merged"}));
+  EXPECT_EQ(denied("a.nsy", "a") + denied("a.nsy", "b"), 0);
+  EXPECT_EQ(Json::parse(must("naysay inspect a.nsy --json"))["keys"], 1300);
+  must("naysay build --filter guarded-growing --bits-per-key 28 --capacity 1000 --keys b -o other.nsy");
+  changes_nothing("a.nsy", "naysay update a.nsy --merge other.nsy", {"other.nsy", "same bits_per_key", "as it was"});
+  must("naysay build --filter bloom --bits-per-key 10 --keys b -o bloom.nsy");
+  changes_nothing("bloom.nsy", "naysay update bloom.nsy --merge a.nsy", {"--merge", "bloom cannot be merged"});
+  changes_nothing("a.nsy", "naysay update a.nsy --merge a.nsy", {"--merge", "same file"});
+}
+
 TEST_F(UpdateTool, NamesTheFileThatAnotherProcessIsChanging) {
   must(
       "naysay generate urls --count 100 -o keys && naysay generate urls --count 20 --first 1000 -o more && "
