@@ -49,6 +49,16 @@ struct Store::State {
         return filter.erase(o.digest);
       case Operation::Kind::adapt:
         return filter.adapt(o.digest, o.cost);
+      case Operation::Kind::pin: {
+        bool pinned = false;
+        const auto tried = no_memory_is_an_error("pin", [&]() -> Result<Ok> {
+          pinned = filter.pin(o.digest);
+          return Ok{};
+        });
+        return tried && pinned;
+      }
+      case Operation::Kind::unpin:
+        return filter.unpin(o.digest);
     }
     return false;
   }

@@ -53,7 +53,7 @@ std::optional<Record> record_at(std::span<const std::byte> log, std::uint64_t nu
   std::memcpy(&length, log.data() + at, 4);
   std::memcpy(&sum, log.data() + at + 4, 4);
   const auto kind = static_cast<std::uint8_t>(log[at + kFrame]);
-  if (kind < 1 || kind > 3 || length != payload_of(kind) || at + kFrame + length > log.size()) return {};
+  if (kind < 1 || kind > 5 || length != payload_of(kind) || at + kFrame + length > log.size()) return {};
   const auto payload = log.subspan(at + kFrame, length);
   if (sum != record_checksum(payload, number, at)) return {};
   Operation operation;

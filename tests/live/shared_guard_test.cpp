@@ -39,8 +39,11 @@ GuardedGrowing small(std::int64_t guard, std::uint64_t capacity = 2000) {
   return sample::must_build<GuardedGrowing>({}, few_bits(guard, capacity), {.capacity = capacity});
 }
 
-// Operation i is always the same. Keys are inserted and some erased again; what the filter takes for a key is reported.
+// Operation i is always the same. Keys are inserted and some erased again; what the filter takes for a key is reported;
+// some negatives are pinned, and half of them unpinned later.
 Operation nth(std::uint64_t i) {
+  if (i % 80 == 42) return {Operation::Kind::pin, digest(kAbsent + i * 7), 0};
+  if (i % 160 == 82) return {Operation::Kind::unpin, digest(kAbsent + (i - 40) * 7), 0};
   if (i % 4 == 3) return {Operation::Kind::erase, digest(i - 3), 0};
   if (i % 4 == 2) return {Operation::Kind::adapt, digest(kAbsent + i * 7), static_cast<float>(1 + i % 5)};
   return {Operation::Kind::insert, digest(i), 0};
@@ -54,6 +57,10 @@ bool apply(F& f, const Operation& o) {
       return f.erase(o.digest);
     case Operation::Kind::adapt:
       return f.adapt(o.digest, o.cost);
+    case Operation::Kind::pin:
+      return f.pin(o.digest);
+    case Operation::Kind::unpin:
+      return f.unpin(o.digest);
   }
   return false;
 }
@@ -76,6 +83,8 @@ TEST(SharedGuard, AnswersAsTheGuardedFilterItWasMadeOf) {
   }
   EXPECT_GT(accepted.size(), 300u) << "more than the guard has room for";
   EXPECT_EQ(shared->guarded(), alone.guarded());
+  EXPECT_EQ(shared->pinned(), alone.pinned());
+  EXPECT_GT(shared->pinned(), 100u);
   std::vector<Digest> asked = numbers(0, 60'000);
   const auto others = numbers(kAbsent, 60'000);
   asked.insert(asked.end(), others.begin(), others.end());
@@ -219,10 +228,16 @@ std::unique_ptr<Store> must(Result<std::unique_ptr<Store>> store) {
   return std::move(*store);
 }
 bool in_store(Store& store, const Operation& o) {
-  const auto done = o.kind == Operation::Kind::insert  ? store.insert(o.digest)
-                    : o.kind == Operation::Kind::erase ? store.erase(o.digest)
-                                                       : store.adapt(o.digest, o.cost);
-  return done && *done;
+  struct Stored {  // the store as apply() wants it
+    Store& store;
+    static bool done(Result<bool> r) { return r && *r; }
+    bool insert(Digest d) { return done(store.insert(d)); }
+    bool erase(Digest d) { return done(store.erase(d)); }
+    bool adapt(Digest d, float cost) { return done(store.adapt(d, cost)); }
+    bool pin(Digest d) { return done(store.pin(d)); }
+    bool unpin(Digest d) { return done(store.unpin(d)); }
+  } stored{store};
+  return apply(stored, o);
 }
 // After the first n operations, on one thread and without a disk.
 GuardedGrowing model(std::uint64_t n) {
@@ -235,7 +250,8 @@ GuardedGrowing model(std::uint64_t n) {
     for (const Digest& d : {digest(i), digest(kAbsent + i * 7)})
       if (store.may_contain(d) != f.may_contain(d))
         return ::testing::AssertionFailure() << "of " << n << " operations, key " << i << " is answered otherwise";
-  if (store.filter().keys() != f.base().keys() || store.filter().guarded() != f.guarded())
+  if (store.filter().keys() != f.base().keys() || store.filter().guarded() != f.guarded() ||
+      store.filter().pinned() != f.pinned())
     return ::testing::AssertionFailure() << store.filter().keys() << " keys and " << store.filter().guarded()
                                          << " entries; " << f.base().keys() << " and " << f.guarded() << " were right";
   return ::testing::AssertionSuccess();

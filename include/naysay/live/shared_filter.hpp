@@ -4,13 +4,13 @@
 //
 //   readers   may_contain: no lock and no write to shared memory where the table says "no". A "maybe" is looked up in
 //             the guard, if that holds anything: then a reader counts itself in, on a cache line of its own
-//   writers   insert, erase, adapt, reserve: one at a time, under a mutex that readers never take
+//   writers   insert, erase, adapt, pin, unpin, reserve: one at a time, under a mutex that readers never take
 //
 // Only three things could hide a key from a reader: an entry that moves between its two buckets, a bucket that is
 // split, and words that are recycled. The table counts each of them (cuckoo/detail/split_table.hpp). A reader that found
 // nothing looks whether one of the counts has changed, and if so reads again. "maybe" hardly ever needs a second look.
 //
-// The guard is changed while no reader is in it: by adapt, and by an insertion of a key that it refuses or that pinned
+// The guard is changed while no reader is in it: by adapt, pin and unpin, and by an insertion of a key that it refuses or that pinned
 // negatives must be kept from. So a reader waits for one such operation at most.
 //
 // Promises   linearizable for each key: an answer is one that the filter would give, alone, at some moment between the
@@ -103,6 +103,16 @@ class SharedFilter {
     if (filter_.guard_room() == 0) return false;
     return changing_the_guard([&] { return filter_.adapt(d, cost); });
   }
+  // As Guarded::pin and unpin. pin may allocate.
+  bool pin(Digest d) {
+    const std::lock_guard lock(writing_);
+    if (filter_.guard_room() == 0) return false;
+    return changing_the_guard([&] { return filter_.pin(d); });
+  }
+  bool unpin(Digest d) noexcept {
+    const std::lock_guard lock(writing_);
+    return changing_the_guard([&] { return filter_.unpin(d); });
+  }
   bool reserve(std::uint64_t n) noexcept {
     const std::lock_guard lock(writing_);
     return filter_.base().reserve(n);
@@ -155,7 +165,7 @@ class SharedFilter {
     return filter_.refuses(d);
   }
   template <class Change>
-  bool changing_the_guard(Change&& change) noexcept {
+  bool changing_the_guard(Change&& change) {
     const live::detail::ReaderLock::Writing alone_in_the_guard(guarding_);
     const bool changed = change();
     guarded_.store(filter_.guarded(), std::memory_order_release);

@@ -6,13 +6,14 @@
 //   folder/log.8              there while checkpoint 8 is being written, and if that failed
 //   folder/lock               held by the process that has the store open
 //
-// A store of a guarded filter also takes reports of false positives, adapt(d, cost), and keeps them as safely as keys.
+// A store of a guarded filter also takes reports of false positives, adapt(d, cost), and pins, and keeps them as safely
+// as keys.
 //
 //   insert(d) --> append to the log --> apply to the filter --> sync, as Sync says --> return
 //
 //   log file:  24 bytes of header ("naysaylg", version 1 as u32, 0 as u32, the log's number as u64), then records
 //   record:    u32 length of the payload | u32 checksum | payload: u8 operation, u64 digest.lo, u64 digest.hi, and of a
-//              report its cost, f32. Operations: 1 insert, 2 erase, 3 adapt
+//              report its cost, f32. Operations: 1 insert, 2 erase, 3 adapt, 4 pin, 5 unpin
 //   checksum:  the low half of XXH3-64 of the payload, with a seed made of the log's number, the record's offset and its
 //              length. So a record is valid in one place only.
 //
@@ -61,7 +62,7 @@ struct StoreOptions {
 };
 
 struct Operation {
-  enum class Kind : std::uint8_t { insert = 1, erase = 2, adapt = 3 };
+  enum class Kind : std::uint8_t { insert = 1, erase = 2, adapt = 3, pin = 4, unpin = 5 };
   Kind kind = Kind::insert;
   Digest digest = {};
   float cost = 0;  // of adapt: finite, 0 or more
@@ -105,6 +106,9 @@ class NAYSAY_EXPORT Store {
   Result<bool> erase(Digest d) { return one({Operation::Kind::erase, d, 0}); }
   // True: d is refused from now on. False: the guard has no room for it, or there is none. Requires that d is not a key.
   Result<bool> adapt(Digest d, float cost = 1) { return one({Operation::Kind::adapt, d, cost}); }
+  // As SharedFilter's. False: the guard has no room for it, or there is none; d is not pinned.
+  Result<bool> pin(Digest d) { return one({Operation::Kind::pin, d, 0}); }
+  Result<bool> unpin(Digest d) { return one({Operation::Kind::unpin, d, 0}); }
   // All of them in one write and one sync; done[i], if given, is what insert or erase would have returned. An error means
   // that none was applied, or, if the sync failed, that nobody knows.
   Result<Ok> apply(std::span<const Operation> operations, bool* done = nullptr);
