@@ -21,6 +21,7 @@
 
 #include "naysay/core/export.hpp"
 #include "naysay/core/filter.hpp"
+#include "naysay/core/parts.hpp"
 #include "naysay/key_front.hpp"
 #include "naysay/keyed.hpp"
 
@@ -61,6 +62,16 @@ struct HeldFilter {
 
 }  // namespace erased
 
+// The steps of a build in parts (core/parts.hpp), of a filter whose type is known at run time.
+struct PartedType {
+  using Parts = std::span<const FilterPart>;
+  Result<std::uint64_t> (*shards)(const Whole&, std::span<const Param>);
+  Result<FilterPart> (*build)(const Whole&, const PartInput&, std::span<const Param>, const BuildOptions&, PartPeers*);
+  Result<AnyFilter> (*join)(const Whole&, Parts, std::span<const Param>, const BuildOptions&, KeyKind);
+  Result<CostLimit> (*limit)(const Whole&, Parts, std::span<const Param>, const BuildOptions&);
+  std::vector<PartPlace> (*places)(const AnyFilter&, ShardRange);
+};
+
 // One row of the registry.
 struct FilterType {
   std::string_view name;  // permanent, as the id is
@@ -82,6 +93,7 @@ struct FilterType {
   Result<Ok> (*write_key_file)(const std::string& path, const AnyFilter& f, std::span<const Digest> keys);
   Result<Ok> (*adapt_with_key_file)(const std::string& path, AnyFilter& f, std::span<const Digest> negatives,
                                     std::span<const float> costs);
+  const PartedType* parted;  // null unless a PartedFilter
 };
 
 // All filters, in the order in which they are listed to users.
@@ -140,7 +152,7 @@ class NAYSAY_EXPORT AnyFilter : public KeyFront<AnyFilter> {
   // header that says it has more than `most` bytes is refused. image() gives any part of the bytes, and their number.
   Result<Ok> save(const ByteSink& to, std::size_t most = kPieceBytes) const;
   static Result<AnyFilter> load(const ByteSource& from, std::uint64_t most = ~std::uint64_t{0});
-  FileImage image() const;
+  FileImage image(FileImage::Seal seal = FileImage::Seal::now) const;
 
   // A bare payload: 8 bytes of header and the fields, for hosts whose blocks have a checksum and options of their own.
   // It says neither how keys are digested nor how many there are: the host gives both again.
