@@ -81,7 +81,8 @@ class Stacked {
       if (since(visit, 2)) visit("rates", self.rates);
     }
   };
-  static constexpr std::uint32_t kFormat = 2;  // of files; 1 did not have the parameter rates, and had Ribbons of format 1
+  static constexpr std::uint32_t kFormat =
+      2;  // of files; 1 did not have the parameter rates, and had Ribbons of format 1
 
   static constexpr Claims kClaims = {
       .about = "layers of keys and of costly negatives in turn: lower weighted rate than its base, for skewed costs",
