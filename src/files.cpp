@@ -22,6 +22,10 @@ namespace naysay::files {
 
 namespace {
 
+#ifdef MADV_HUGEPAGE
+constexpr std::size_t kHugeFileFrom = std::size_t{32} << 20;
+#endif
+
 Error os_error(const std::string& path, const char* what) {
   return {Errc::io, path + ": cannot " + what + ": " + std::strerror(errno)};
 }
@@ -51,6 +55,9 @@ Result<Mapping> map(const std::string& path) {
   ::close(fd);
   errno = why;
   if (p == MAP_FAILED) return os_error(path, "map");
+#ifdef MADV_HUGEPAGE
+  if (size >= kHugeFileFrom) ::madvise(p, size, MADV_HUGEPAGE);  // where the file system has them, such as tmpfs
+#endif
   return Mapping{{static_cast<const std::byte*>(p), size},
                  std::shared_ptr<const void>(p, [size](const void* q) { ::munmap(const_cast<void*>(q), size); })};
 }

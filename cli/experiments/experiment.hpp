@@ -116,7 +116,7 @@ struct Published {
   const char* metric = "";  // empty: the panel's first
 };
 
-enum class Kind : std::uint8_t { rates, times, churn, shift, disk, life, strangers, trace };
+enum class Kind : std::uint8_t { rates, times, churn, shift, disk, life, strangers, trace, pages };
 
 struct Panel {
   const char* id = "";

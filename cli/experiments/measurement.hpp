@@ -81,5 +81,6 @@ Json measure_disk(const Measurement& m);
 Json measure_life(const Measurement& m);
 Json measure_strangers(const Measurement& m);
 Json measure_trace(const Measurement& m);
+Json measure_pages(const Measurement& m);
 
 }  // namespace naysay::cli

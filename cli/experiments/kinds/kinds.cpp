@@ -117,6 +117,8 @@ nlohmann::ordered_json measure(const Job& job, const JobPlan& plan, Sources& sou
       return measure_strangers(m);
     case Kind::trace:
       return measure_trace(m);
+    case Kind::pages:
+      return measure_pages(m);
   }
   return {};
 }

@@ -8,6 +8,7 @@
 //   disk    negatives are queried as often as they cost, and every "maybe" reads a block from a file
 //   life    as disk, from the build on, and errors are reported to filters that adapt
 //   trace   an empty filter lives through a made-up trace of insertions and deletions; the rates over its time
+//   pages   queries of one filter in huge pages and in ordinary ones, in turn
 //   strangers   a fifth of the negatives is held back; how much of these, and of strangers of other kinds, is accepted
 //
 // A false negative anywhere fails the run.

@@ -94,6 +94,33 @@ void add_our_own(std::vector<Experiment>& to) {
            speed("b", "Out of the cache: 10 million keys (2 million when quick), 10 bits per key", integers(1e7, 0.2),
                  "Out of the cache the number of places decides, and querying in batches gains most.")}});
 
+  to.push_back(
+      {.name = "huge-pages",
+       .title = "What huge pages bring",
+       .source = "ours",
+       .about =
+           "A filter of 60 MB (24 MB when quick) in pages of 2 MiB, for which it asks the kernel, and a copy of it in "
+           "pages of 4 KiB, queried in turn with strangers. Where the kernel gives no huge pages, both are the same.",
+       .panels = {
+           {.id = "a",
+            .title = "Queries about absent keys",
+            .kind = Kind::pages,
+            .setup = integers(1e7, 0.4),
+            .ys = {{"absent_ns", "one by one", Unit::nanoseconds},
+                   {"ordinary_absent_ns", "one by one, ordinary pages", Unit::nanoseconds},
+                   {"batch_absent_ns", "in batches", Unit::nanoseconds},
+                   {"ordinary_batch_absent_ns", "in batches, ordinary pages", Unit::nanoseconds}},
+            .also = {{"absent_over", "one by one, over ordinary", Unit::ratio},
+                     {"batch_absent_over", "in batches, over ordinary", Unit::ratio},
+                     {"bytes", "size", Unit::bytes}},
+            .bars = true,
+            .series = {{"bloom", "bloom", {{"bits_per_key", "48"}}},
+                       {"blocked-bloom", "blocked-bloom", {{"bits_per_key", "48"}}},
+                       {"counting-bloom", "counting-bloom", {{"bits_per_key", "48"}}},
+                       {"guarded", "guarded", {{"bits_per_key", "30"}}},
+                       {"ribbon", "ribbon", {{"bits_per_key", "30"}}}},
+            .advice = "A query that misses the caches misses the address cache as well; huge pages spare it that."}}});
+
   const auto with_bits = [](const char* bits) { return std::vector<Param>{{"bits_per_key", bits}}; };
   to.push_back(
       {.name = "churn-trace",
