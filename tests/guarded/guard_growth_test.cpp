@@ -65,7 +65,15 @@ TEST(GuardGrowth, TellsDigestsApartAsBefore) {
   }
 }
 
-TEST(GuardGrowth, NeedsLines) { EXPECT_FALSE(Guard(0).grow()); }
+TEST(GuardGrowth, IsNotWantedByAGuardWithoutLinesOrWithoutAPlan) {
+  EXPECT_FALSE(Guard(0).grow());
+  EXPECT_FALSE(Guard(0).wants_growth(1'000'000));
+  Guard guard(1);
+  while (!guard.full()) ASSERT_TRUE(guard.put(digest(guard.used()), 1));
+  EXPECT_FALSE(guard.wants_growth(1'000'000));
+  guard.grows_for(0.01);
+  EXPECT_TRUE(guard.wants_growth(1'000'000));
+}
 
 TEST(GuardGrowth, RefusesEveryGivenNegativeAsTheFilterGrows) {
   const auto negatives = numbers(1'000'000, 30'000);

@@ -60,6 +60,27 @@ TEST(Merge, IsOneTableWhereItFits) {
   EXPECT_GT(f.load(), 0.8);
 }
 
+TEST(Merge, NeedsNoTableOfItsOwnForASmallOrEmptyFilter) {
+  GrowingCuckoo f = growing(numbers(0, 9000));
+  ASSERT_EQ(f.eras(), 2u);
+  for (const Digest& d : numbers(0, 2000)) ASSERT_TRUE(f.erase(d));  // room in the older table, too
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    ASSERT_TRUE(f.merge(growing({})));
+    ASSERT_TRUE(f.merge(growing(numbers((i + 1) << 20, 30))));
+  }
+  EXPECT_EQ(f.eras(), 2u);
+  for (std::uint64_t i = 0; i < 10; ++i) EXPECT_EQ(accepted(f, numbers((i + 1) << 20, 30)), 30u);
+}
+
+TEST(Merge, OpensNoTableThatTheFilterMustNotOpen) {
+  const auto keys = numbers(0, 5000);
+  auto f = must_build<GrowingCuckoo>({}, {.bits_per_key = 16, .growth = 4, .eras = false}, {.capacity = 1000});
+  insert_all(f, keys);
+  EXPECT_TRUE(
+      sample::refused(f.merge(growing(numbers(1 << 20, 5000))), Errc::out_of_budget, {"no room", "more growth"}));
+  EXPECT_EQ(f.keys(), keys.size());
+}
+
 TEST(Merge, RefusesFiltersThatSeeOtherBitsOfAKeyAndChangesNothing) {
   const auto keys = numbers(0, 500);
   GrowingCuckoo f = growing(keys);

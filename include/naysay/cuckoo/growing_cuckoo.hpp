@@ -21,8 +21,8 @@
 // takes from the newest era that accepts the key. That is safe: if it takes the entry of another key there, that key's
 // copy in the older era matches both. Erasing from the oldest first would lose keys. An old era without keys is dropped.
 //
-// merge() takes in the entries of another filter that sees the same bits of a key. They go into the newest era if it can
-// grow so far and has no more place bits than they have; otherwise their table becomes an era of this filter.
+// merge() takes in the entries of another filter that sees the same bits of a key. They go into an era that can
+// grow so far and has no more place bits than they have; if there is none, their table becomes an era of this filter.
 //
 // Promises   never denies a key that was built from or inserted and not erased as often as that. Growing changes no
 //            answer. address() of a digest never changes. Same operations, same bytes. An insert that returns false has
@@ -230,9 +230,13 @@ class BasicGrowingCuckoo {
       return wrong("growing-cuckoo: the other filter was planned for fewer keys; merge this one into it instead");
     NAYSAY_TRY(BasicGrowingCuckoo merged, copy_of(*this));
     for (const Table& era : other.eras_) {
-      if (merged.takes_entries(era)) continue;
-      if (merged.eras_.size() == kMaxEras)
-        return Error{Errc::out_of_budget, "growing-cuckoo: both filters have 8 tables together; renew one of them"};
+      bool taken = era.count() == 0;
+      for (std::size_t i = merged.eras_.size(); i-- > 0 && !taken;) taken = takes_entries(merged.eras_[i], era);
+      if (taken) continue;
+      if (!opens_eras_ || merged.eras_.size() == kMaxEras)
+        return Error{Errc::out_of_budget,
+                     "growing-cuckoo: the table has no room for the other's keys, and there can be no "
+                     "table more; build it again with more growth"};
       const auto at = std::find_if(merged.eras_.begin(), merged.eras_.end(),
                                    [&](const Table& mine) { return mine.place_bits() > era.place_bits(); });
       if (!merged.eras_.emplace(at)->copy_from(era)) return no_memory();
@@ -363,18 +367,18 @@ class BasicGrowingCuckoo {
     if constexpr (Access::kShared) Access::store(era_count_, eras_.size());
     return true;
   }
-  // Puts the entries of another table into the newest era. False if they do not all fit; nothing has changed then.
-  bool takes_entries(const Table& other) {
-    const std::uint64_t all = newest().count() + other.count();
-    if (other.place_bits() < newest().place_bits() || all > room_for(newest().most_buckets())) return false;
+  // Puts the entries of another table into this one. False if they do not all fit; nothing has changed then.
+  static bool takes_entries(Table& era, const Table& other) {
+    const std::uint64_t all = era.count() + other.count();
+    if (other.place_bits() < era.place_bits() || all > room_for(era.most_buckets())) return false;
     Table grown;
-    if (!grown.copy_from(newest())) return false;
+    if (!grown.copy_from(era)) return false;
     bool fits = true;
     while (fits && room_of(grown) < all) fits = !grown.used_up() && grown.split();
     other.for_each_entry([&](std::uint64_t, unsigned, std::uint64_t side) {
       fits = fits && grown.insert(other.address_at(side)) != Table::Put::full;
     });
-    if (fits) newest() = std::move(grown);
+    if (fits) era = std::move(grown);
     return fits;
   }
   void drop(std::size_t i) noexcept { eras_.erase(eras_.begin() + static_cast<std::ptrdiff_t>(i)); }

@@ -22,7 +22,7 @@
 //            says which of them an insert would make the base accept; only insert, pin and unpin read it. Needs a base
 //            with addresses (AddressedFilter), such as cuckoo; in a counting Bloom filter or a seesaw a digest shares
 //            counters with many others. With `guard` given, nothing is planned: an insert that would need an entry too
-//            many returns false.
+//            many returns false, unless the guard can grow.
 //
 // Full guard. Entries that the base denies at the moment are dropped (each addition looks at kSweep lines of 5), if the
 // base has addresses. If there are none, the entry with the lowest priority is evicted: what it cost in all, less what

@@ -35,7 +35,7 @@
 //            that is not full, but for very rare cases in which 128 lines have no free slot. Pinned entries are never
 //            evicted. evict() takes the lowest of 64 lines, or of all if there are fewer.
 // Does not   distinguish two digests that agree in lo and in the name, and in the first line if there are more than 32:
-//            93 bits + log2(lines), 94 in a small guard. For 1e9 keys and 1e9 negatives in the guard that are 5e-11
+//            93 bits + log2(lines) as it was made, 94 if that was a small guard. For 1e9 keys and 1e9 negatives in the guard that are 5e-11
 //            such pairs in a small guard, and 1e-10 / lines in a larger one. Integer keys under XXH3: none, because
 //            their lo differ.
 // Cost       For a digest that is not here: one word, and two lines for one in 60. Put, raise, remove: two lines.
@@ -95,11 +95,11 @@ class Guard {
     return find_in(other(home.first, d.lo), d.lo, home.name | 1);
   }
 
-  // Twice the lines, with the same entries. False: no memory, or it has no lines; nothing has changed.
+  // Twice the lines, with the same entries. False: no memory, or it has no lines or too many; nothing has changed.
   bool grow() noexcept;  // guard_growth.hpp
-  // It is to hold so many false positives per key of its filter; 0, as at first: it does not grow.
+  // It shall hold held_per_key false positives for each key of its filter; 0, as at first: it does not grow.
   void grows_for(double held_per_key) noexcept { held_per_key_ = held_per_key; }
-  bool wants_growth(std::uint64_t keys) const noexcept;  // it is full, and has less room than so many keys need
+  bool wants_growth(std::uint64_t keys) const noexcept;  // it is full, and has less room than `keys` keys need
 
   // Requires !full() and !holds(d). cost is 0 to kMaxCost, or kPinned. False: no free slot was found within reach.
   bool put(Digest d, float cost) noexcept {

@@ -46,7 +46,8 @@ inline bool Guard::grow() noexcept {
 }
 
 inline bool Guard::wants_growth(std::uint64_t keys) const noexcept {
-  return full() && static_cast<double>(room()) < entries_for(held_per_key_ * static_cast<double>(keys));
+  return held_per_key_ > 0 && full() &&
+         static_cast<double>(room()) < entries_for(held_per_key_ * static_cast<double>(keys));
 }
 
 }  // namespace naysay::guarded::detail
