@@ -92,6 +92,45 @@ class Holder final : public HeldFilter {
   Params params_;
 };
 
+template <PartedFilter F>
+Result<typename F::Params> part_params(const Whole& whole, std::span<const Param> texts) {
+  const std::string_view who = file_detail::type_of<F>().name;
+  typename F::Params params;
+  NAYSAY_CHECK(params_from_text(who, texts, params));
+  Workload all;
+  all.stranger_share = whole.stranger_share;
+  NAYSAY_CHECK(check_build(who, all, params.bits_per_key, {.capacity = whole.keys}));
+  return params;
+}
+
+template <PartedFilter F>
+inline constexpr PartedType kParted = {
+    .shards = [](const Whole& whole, std::span<const Param> texts) -> Result<std::uint64_t> {
+      NAYSAY_TRY(const typename F::Params params, part_params<F>(whole, texts));
+      return PartsOf<F>::shards(whole, params);
+    },
+    .build = [](const Whole& whole, const PartInput& input, std::span<const Param> texts, const BuildOptions& o,
+                PartPeers* peers) -> Result<FilterPart> {
+      NAYSAY_TRY(const typename F::Params params, part_params<F>(whole, texts));
+      return PartsOf<F>::build(whole, input, params, o, peers);
+    },
+    .join = [](const Whole& whole, std::span<const FilterPart> parts, std::span<const Param> texts,
+               const BuildOptions& o, KeyKind kind) -> Result<AnyFilter> {
+      NAYSAY_TRY(typename F::Params params, part_params<F>(whole, texts));
+      return no_memory_is_an_error(file_detail::type_of<F>().name, [&]() -> Result<AnyFilter> {
+        NAYSAY_TRY(F filter, PartsOf<F>::join(whole, parts, params, o));
+        return AnyFilter(
+            Keyed<F>(std::move(filter), std::move(params), {.hasher = o.hasher, .key_kind = kind, .keys = whole.keys}));
+      });
+    },
+    .limit = [](const Whole& whole, std::span<const FilterPart> parts, std::span<const Param> texts,
+                const BuildOptions& o) -> Result<CostLimit> {
+      NAYSAY_TRY(const typename F::Params params, part_params<F>(whole, texts));
+      return no_memory_is_an_error(file_detail::type_of<F>().name,
+                                   [&] { return PartsOf<F>::limit(whole, parts, params, o); });
+    },
+};
+
 template <Filter F>
 constexpr FilterType entry(std::string_view name, std::uint32_t id) {
   using Params = typename F::Params;
@@ -135,6 +174,7 @@ constexpr FilterType entry(std::string_view name, std::uint32_t id) {
     t.bits_per_key = [](double fpr) { return F::bits_per_key(fpr); };
     t.params_for = [](double fpr) { return params_to_text(F::params_for(fpr)); };
   }
+  if constexpr (PartedFilter<F>) t.parted = &kParted<F>;
   if constexpr (PredictingFilter<F>) t.predict = [](const Outlook& o) { return F::predict(o); };
   if constexpr (KeyFileFilter<F>) {
     using WithKeyFile = typename F::WithKeyFile;

@@ -21,6 +21,7 @@
 
 #include "naysay/core/export.hpp"
 #include "naysay/core/filter.hpp"
+#include "naysay/core/parts.hpp"
 #include "naysay/key_front.hpp"
 #include "naysay/keyed.hpp"
 
@@ -60,6 +61,15 @@ struct HeldFilter {
 
 }  // namespace erased
 
+// The steps of a build in parts (core/parts.hpp), of a filter whose type is known at run time.
+struct PartedType {
+  using Parts = std::span<const FilterPart>;
+  Result<std::uint64_t> (*shards)(const Whole&, std::span<const Param>);
+  Result<FilterPart> (*build)(const Whole&, const PartInput&, std::span<const Param>, const BuildOptions&, PartPeers*);
+  Result<AnyFilter> (*join)(const Whole&, Parts, std::span<const Param>, const BuildOptions&, KeyKind);
+  Result<CostLimit> (*limit)(const Whole&, Parts, std::span<const Param>, const BuildOptions&);
+};
+
 // One row of the registry.
 struct FilterType {
   std::string_view name;  // permanent, as the id is
@@ -81,6 +91,7 @@ struct FilterType {
   Result<Ok> (*write_key_file)(const std::string& path, const AnyFilter& f, std::span<const Digest> keys);
   Result<Ok> (*adapt_with_key_file)(const std::string& path, AnyFilter& f, std::span<const Digest> negatives,
                                     std::span<const float> costs);
+  const PartedType* parted;  // null unless a PartedFilter
 };
 
 // All filters, in the order in which they are listed to users.

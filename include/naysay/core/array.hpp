@@ -57,6 +57,24 @@ class Array {
     a.whole_pages_ = true;
     return a;
   }
+  // Zeros that cost no memory until they are written: for one of the parts of a filter, which writes a range of them and
+  // leaves the rest to others. It comes from the system, not from an Allocator.
+  static Array make_sparse(std::uint64_t size) {
+#if defined(__linux__)
+    if (size == 0) return {};
+    if (size > kMostBytes / sizeof(T)) memory_detail::fail();
+    void* memory =
+        ::mmap(nullptr, size * sizeof(T), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) memory_detail::fail();
+    Array a;
+    a.data_ = static_cast<T*>(memory);
+    a.size_ = size;
+    a.sparse_ = true;
+    return a;
+#else
+    return Array(size);
+#endif
+  }
   static Array borrow(const T* data, std::uint64_t size) noexcept {
     Array a;
     a.data_ = const_cast<T*>(data);  // never written: mutable_data() requires owned()
@@ -71,16 +89,21 @@ class Array {
       : data_(std::exchange(other.data_, nullptr)),
         size_(std::exchange(other.size_, 0)),
         owned_(std::exchange(other.owned_, true)),
-        whole_pages_(std::exchange(other.whole_pages_, false)) {}
+        whole_pages_(std::exchange(other.whole_pages_, false)),
+        sparse_(std::exchange(other.sparse_, false)) {}
   Array& operator=(Array other) noexcept {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
     std::swap(owned_, other.owned_);
     std::swap(whole_pages_, other.whole_pages_);
+    std::swap(sparse_, other.sparse_);
     return *this;
   }
   ~Array() {
-    if (owned_ && data_) memory_detail::release(data_, bytes_of(size_, whole_pages_), alignment(size_));
+#if defined(__linux__)
+    if (sparse_) ::munmap(data_, size_ * sizeof(T));
+#endif
+    if (owned_ && data_ && !sparse_) memory_detail::release(data_, bytes_of(size_, whole_pages_), alignment(size_));
   }
 
   bool owned() const noexcept { return owned_; }
@@ -147,6 +170,7 @@ class Array {
   std::uint64_t size_ = 0;
   bool owned_ = true;
   bool whole_pages_ = false;  // as it was allocated
+  bool sparse_ = false;       // made by make_sparse()
 };
 
 // An Array of positions and sizes that queries compute addresses from. Reading a file always copies it, so that queries

@@ -55,12 +55,24 @@ class CostCounts {
     ++c.count;
     c.cost += cost;
   }
+  // Costs that were counted elsewhere. The floats of a class have one exponent, so the sum of up to 2^29 of them is
+  // exact, whatever the order in which they are added.
+  void add(const CostCounts& other) {
+    for (std::size_t i = 0; i < other.classes_.size(); ++i)
+      add(other.first_ + static_cast<std::uint32_t>(i), other.classes_[i]);
+  }
+  // The same for one class. Requires bin < kBins.
+  void add(std::uint32_t bin, const Class& more) {
+    if (more.count == 0) return;
+    if (bin - first_ >= classes_.size()) make_room(bin);
+    classes_[bin - first_].count += more.count;
+    classes_[bin - first_].cost += more.cost;
+  }
+  static constexpr std::uint32_t kBins = 1 << 16;
   std::span<const Class> classes() const noexcept { return classes_; }  // the cheapest first
   std::uint32_t first_bin() const noexcept { return first_; }           // of classes()[0]
 
  private:
-  static constexpr std::uint32_t kBins = 1 << 16;
-
   // Costs that are alike need few bins. A build from a few keys would spend most of its time on clearing all of them.
   void make_room(std::uint32_t bin) {
     const auto held = static_cast<std::uint32_t>(classes_.size());

@@ -29,7 +29,7 @@
 // Cost       Build: one elimination per key. A negative is tested in each plane until one refuses it, and eliminated in
 //            a plane only while that has free slots. Query: as in Ribbon; what the main planes accept also reads the exact plane, if any.
 //            Memory of a build: 16 bytes per key and 24 bytes per negative of one group of shards, and 24 bytes per
-//            negative that the main planes accept, for the exact plane.
+//            negative that the main planes accept, for the exact plane. Many machines: ribbon_parts.hpp.
 // Source     our own; docs/taught_ribbon.md tells it as a story, taught_plan.hpp has the limit.
 //
 // Streaming: negatives come from a NegativeSource (core/negatives.hpp). The plan is made from its costs; then it is
@@ -48,6 +48,7 @@
 
 #include "naysay/core/filter.hpp"
 #include "naysay/core/negatives.hpp"
+#include "naysay/core/parts.hpp"
 #include "naysay/ribbon/detail/ribbon_query.hpp"
 #include "naysay/ribbon/detail/taught_ribbon_build.hpp"
 #include "naysay/ribbon/ribbon_sizes.hpp"
@@ -115,12 +116,7 @@ class TaughtRibbon {
   // The same with negatives from `negatives`; w.negatives and w.costs are not read.
   static Result<TaughtRibbon> build(const Workload& w, const Params& p, const BuildOptions& o,
                                     const NegativeSource& negatives) {
-    if (p.width != 0 && p.width != 64 && p.width != 128)
-      return Error{Errc::invalid_argument, "taught-ribbon: width is " + std::to_string(p.width) +
-                                               "; it must be 64 or 128, or 0 for the planner's choice"};
-    if (!(p.stranger_fpr > 0 && p.stranger_fpr <= 1))
-      return Error{Errc::invalid_argument, "taught-ribbon: stranger_fpr is " + rounded_text(p.stranger_fpr) +
-                                               "; it must be more than 0 and at most 1"};
+    NAYSAY_CHECK(check(p));
     const CostCurve costs(negatives.costs);
     const ribbon::TaughtTask task{.keys = static_cast<double>(w.keys.size()),
                                   .bits_per_key = p.bits_per_key,
@@ -131,6 +127,17 @@ class TaughtRibbon {
     const auto plan = ribbon::plan(task, costs);
     NAYSAY_TRY(Attempt attempt, build_plan(w, p, o, negatives, costs, plan));
     return TaughtRibbon(std::move(attempt.planes));
+  }
+
+  // Whether the parameters but for the budget make sense.
+  static Result<Ok> check(const Params& p) {
+    if (p.width != 0 && p.width != 64 && p.width != 128)
+      return Error{Errc::invalid_argument, "taught-ribbon: width is " + std::to_string(p.width) +
+                                               "; it must be 64 or 128, or 0 for the planner's choice"};
+    if (!(p.stranger_fpr > 0 && p.stranger_fpr <= 1))
+      return Error{Errc::invalid_argument, "taught-ribbon: stranger_fpr is " + rounded_text(p.stranger_fpr) +
+                                               "; it must be more than 0 and at most 1"};
+    return Ok{};
   }
 
   bool may_contain(Digest d) const noexcept {
@@ -161,6 +168,8 @@ class TaughtRibbon {
   }
 
  private:
+  friend struct PartsOf<TaughtRibbon>;  // ribbon_parts.hpp
+
   struct Attempt {
     ribbon::detail::TaughtPlanes planes;
     std::uint64_t left_over = 0;

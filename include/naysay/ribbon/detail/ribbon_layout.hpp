@@ -125,9 +125,12 @@ class RibbonLayout {
   RibbonLayout() = default;
   bool is_absent() const noexcept { return shards_ == 0; }
 
+  // Memory for the words of all shards, or only for those that are written: of a filter that is built in parts.
+  enum class Words { dense, sparse };
+
   // Zeroed planes for shards of these sizes. Requires width 64 or 128, width <= each size <= kMaxSlots - 64,
   // fits(sizes), and mix.rich < sizes.size(). The last rich shard may get up to 63 slots more than its size.
-  RibbonLayout(unsigned width, Mix mix, std::span<const std::uint32_t> sizes)
+  RibbonLayout(unsigned width, Mix mix, std::span<const std::uint32_t> sizes, Words memory = Words::dense)
       : table_(sizes.size() + 1),
         shards_(sizes.size()),
         rich_(mix.rich),
@@ -146,7 +149,8 @@ class RibbonLayout {
     // The block of slot `end` is allocated too, because a window that begins its block reads the next one. One more
     // word, because a vector reads one plane more than a poor shard has.
     poor_ = poor_words(rich_blocks_);
-    words_ = Array<std::uint64_t>(poor_ + words_for_bits(end + 1) * planes_ + (rich_ != 0));
+    const std::uint64_t words = poor_ + words_for_bits(end + 1) * planes_ + (rich_ != 0);
+    words_ = memory == Words::dense ? Array<std::uint64_t>(words) : Array<std::uint64_t>::make_sparse(words);
   }
 
   static std::uint64_t table_bits(std::uint64_t shards) noexcept { return 32 * (shards + 1); }
@@ -177,6 +181,38 @@ class RibbonLayout {
       else
         to[i] = blocks[i];
     }
+  }
+
+  // ---- parts: ranges of shards that are built apart ----
+
+  // The words of shards first .. last - 1. Neighbours may share the planes of one block.
+  struct WordRange {
+    std::uint64_t first = 0, last = 0;
+  };
+  WordRange word_range(std::uint64_t first, std::uint64_t last) const noexcept {
+    if (first == last) return {};
+    const Place from = place(first), to = place(last - 1);
+    return {from.words + from.slot / 64 * from.planes, to.words + words_for_bits(to.slot + to.slots) * to.planes};
+  }
+  // ORs words of another layout of the same shape into this one, from word `first` on. False if they do not fit.
+  bool put_words(std::uint64_t first, std::span<const std::uint64_t> words) noexcept {
+    if (first > words_.size() || words.size() > words_.size() - first) return false;
+    for (std::size_t i = 0; i < words.size(); ++i) words_.mutable_data()[first + i] |= words[i];
+    return true;
+  }
+  // The same for a layout of shards first .. last - 1 alone, with one plane as this one has, and without the shape: its
+  // slot 0 is the first of these shards. Requires first < last.
+  bool put_slots(std::uint64_t first, std::uint64_t last, std::span<const std::uint64_t> words) noexcept {
+    const Place from = place(first), to = place(last - 1);
+    const std::uint64_t slots = to.slot + to.slots - from.slot, shift = from.slot % 64;
+    if (words.size() < words_for_bits(slots)) return false;
+    if (slots % 64 != 0 && words[slots / 64] >> (slots % 64) != 0) return false;
+    std::uint64_t* out = words_.mutable_data() + from.slot / 64;
+    for (std::uint64_t i = 0; i < words_for_bits(slots); ++i) {
+      out[i] |= words[i] << shift;
+      if (shift != 0 && words[i] >> (64 - shift) != 0) out[i + 1] |= words[i] >> (64 - shift);
+    }
+    return true;
   }
 
   // A stranger falls into each shard with the same probability.

@@ -8,7 +8,11 @@
 //   solve_exact    keys and chosen negatives of each shard --> RibbonShard::build, put
 //   report         what is left over, and how the size compares with the limit
 //
-// Promises   The same workload, parameters and seed give the same planes for any number of threads.
+// A builder builds all shards, or a range of them (TaughtShare; taught_parts.hpp). Then the main planes are those of the
+// whole filter, empty but for its own shards; the exact plane has its own shards only; and what is left over in all
+// shards together is added up with its peers.
+//
+// Promises   The same workload, parameters and seed give the same planes for any number of threads and of parts.
 #pragma once
 
 #include <algorithm>
@@ -26,6 +30,7 @@
 #include "naysay/core/detail/shards.hpp"
 #include "naysay/core/filter.hpp"
 #include "naysay/core/negatives.hpp"
+#include "naysay/core/parts.hpp"
 #include "naysay/ribbon/detail/ribbon_layout.hpp"
 #include "naysay/ribbon/detail/ribbon_shard.hpp"
 #include "naysay/ribbon/detail/taught_shard.hpp"
@@ -48,35 +53,49 @@ struct TaughtPlanes {
   }
 };
 
+// The shards of one builder among several, and what it knows of the others.
+struct TaughtShare {
+  std::uint64_t keys = 0;  // of all shards together
+  std::uint64_t first = 0, last = 0;
+  std::span<const std::uint32_t> counts = {};  // keys of every shard
+  CostLimit limit = {};
+  PartPeers* peers = nullptr;
+};
+
 template <unsigned width>
 class TaughtRibbonBuilder {
  public:
+  // The share, if there is one, must outlive the builder.
   TaughtRibbonBuilder(const Workload& w, double bits_per_key, const BuildOptions& o, const NegativeSource& negatives,
-                      const CostCurve& costs, const TaughtPlan& plan)
+                      const CostCurve& costs, const TaughtPlan& plan, const TaughtShare* share = nullptr)
       : w_(w),
         o_(o),
         negatives_(negatives),
         costs_(costs),
         plan_(plan),
+        share_(share),
         bits_per_key_(bits_per_key),
-        keys_(static_cast<double>(w.keys.size())) {}
-
-  Result<TaughtPlanes> build() {
-    const bool has_main = !plan_.exact || plan_.planes > 0;
+        keys_(static_cast<double>(share ? share->keys : w.keys.size())) {
     const double equations = 1 + plan_.exact_slots;  // of the exact plane, for each key
-    if (has_main) {
-      shards_ = sizes_.shards(w_.keys.size());
+    if (has_main()) {
+      shards_ = sizes_.shards(static_cast<std::uint64_t>(keys_));
       if (plan_.exact)
         parts_ = plan_.sized ? sizes_.parts(equations * keys_ / static_cast<double>(shards_))
                              : static_cast<std::uint64_t>(std::max(1.0, std::round(equations)));
     } else {
       shards_ = sizes_.shards(static_cast<std::uint64_t>(keys_ * equations));
     }
+    first_ = share ? share->first : 0;
+    last_ = share ? share->last : shards_;
+  }
+
+  Result<TaughtPlanes> build() {
     counts_ = shard_counts(w_.keys, shards_);
     left_.resize(shards_);
-    if (has_main) NAYSAY_CHECK(place_main());
+    if (has_main()) NAYSAY_CHECK(place_main());
     NAYSAY_CHECK(teach_main());
     if (plan_.exact) {
+      count_parts();
       NAYSAY_CHECK(place_exact());
       solve_exact();
       NAYSAY_CHECK(o_.go_on("taught-ribbon"));
@@ -95,10 +114,14 @@ class TaughtRibbonBuilder {
   }
 
  private:
+  template <unsigned>
+  friend class TaughtParts;  // taught_parts.hpp
+
   static constexpr unsigned kPatience = 16;  // seeds to try for a shard that should refuse all of its negatives
   // ... if the build fails otherwise.
   static constexpr unsigned kLongPatience = 64;
 
+  bool has_main() const noexcept { return !plan_.exact || plan_.planes > 0; }
   double budget() const noexcept { return bits_per_key_ * keys_; }
   std::uint32_t first_seed(std::uint64_t shard) const noexcept {
     return static_cast<std::uint32_t>(mix64(o_.seed ^ shard) % kRibbonSeeds);
@@ -133,7 +156,7 @@ class TaughtRibbonBuilder {
     }
     if (mix == RibbonLayout::Mix{}) return out_of_budget();
     if (!RibbonLayout::fits(sizes)) return unhashed();
-    f_.main = RibbonLayout(width, mix, sizes);
+    f_.main = RibbonLayout(width, mix, sizes, share_ ? RibbonLayout::Words::sparse : RibbonLayout::Words::dense);
     return Ok{};
   }
 
@@ -141,39 +164,35 @@ class TaughtRibbonBuilder {
   Result<Ok> teach_main() {
     const double group = std::min(1.0, group_size(keys_, costs_.count()) / std::max(1.0, keys_ + costs_.count()));
     const auto step = static_cast<std::uint64_t>(group * static_cast<double>(shards_));
-    ShardsDone done(o_, "taught-ribbon: teaching shards", shards_);
-    std::vector<std::uint8_t> seeds(shards_);
+    ShardsDone done(o_, "taught-ribbon: teaching shards", last_ - first_);
+    std::vector<std::uint8_t> seeds(last_ - first_);
     GatheredShards<Digest> keys;
-    for (std::uint64_t first = 0, last; first < shards_; first = last) {
-      last = std::min(shards_, first + std::max<std::uint64_t>(step, 1));
+    for (std::uint64_t first = first_, last; first < last_; first = last) {
+      last = std::min(last_, first + std::max<std::uint64_t>(step, 1));
       const auto expected = static_cast<std::size_t>(1.05 * costs_.count() / static_cast<double>(shards_));
-      for (std::uint64_t s = first; s < last; ++s) left_[s].reserve(expected);
+      for (std::uint64_t s = first; s < last; ++s) left_[s - first_].reserve(expected);
       auto ok = for_each_negative(first, last, [&](Digest d, float cost) {
         const auto [s, key] = SplitBoth{}(d, shards_);
-        if (s - first < last - first) left_[s].push_back({key, cost});
+        if (s - first < last - first) left_[s - first_].push_back({key, cost});
       });
       if (!ok) return ok;
       keys.gather(w_.keys, counts_, first, last, SplitBoth{});
       parallel_for(last - first, o_.threads, [&](std::uint64_t i) {
         if (o_.cancelled()) return;
-        seeds[first + i] = teach_shard(first + i, keys[first + i]);
+        seeds[first + i - first_] = teach_shard(first + i, keys[first + i]);
         done.one_more();
       });
       NAYSAY_CHECK(o_.go_on("taught-ribbon"));
     }
     if (!f_.main.is_absent())
-      for (std::uint64_t s = 0; s < shards_; ++s) f_.main.set_seed(s, seeds[s]);
+      for (std::uint64_t s = first_; s < last_; ++s) f_.main.set_seed(s, seeds[s - first_]);
     return Ok{};
   }
 
   template <class Body>
   Result<Ok> for_each_negative(std::uint64_t first, std::uint64_t last, Body body) {
-    // The smallest hi whose shard is s.
-    const auto begin = [&](std::uint64_t s) {
-      const auto shifted = static_cast<Uint128>(s) << 64;
-      return (shifted + shards_ - 1) / shards_;
-    };
-    return negatives_.read(static_cast<std::uint64_t>(begin(first)), static_cast<std::uint64_t>(begin(last) - 1),
+    return negatives_.read(static_cast<std::uint64_t>(first_hi_of(first, shards_)),
+                           static_cast<std::uint64_t>(first_hi_of(last, shards_) - 1),
                            [&](std::span<const Digest> some, std::span<const float> costs) {
                              for (std::size_t i = 0; i < some.size(); ++i)
                                body(some[i], costs.empty() ? 1.0f : costs[i]);
@@ -182,7 +201,7 @@ class TaughtRibbonBuilder {
 
   // Teaches left_[s] to the shard and keeps, costliest first, the negatives that it still accepts. Returns the seed.
   std::uint8_t teach_shard(std::uint64_t s, std::span<const Digest> keys) {
-    auto& left = left_[s];
+    auto& left = left_[s - first_];
     if (!left.empty()) {
       const DigestSet set = DigestSet::of(keys);
       contradictions_ += std::erase_if(left, [&](const KnownNegative& x) { return set.contains(x.key); });
@@ -227,57 +246,107 @@ class TaughtRibbonBuilder {
     left.swap(sorted);
   }
 
+  // The sum of a number of all builders.
+  Result<std::uint64_t> added_up(std::uint64_t own) const {
+    if (share_ && share_->peers) NAYSAY_CHECK(share_->peers->add_up({&own, 1}));
+    return own;
+  }
+
+  // The pieces of a shard that are shards of the exact plane; its own ones are numbered from 0.
+  void count_parts() {
+    part_counts_.assign((last_ - first_) * parts_, 0);
+    for (const Digest& d : w_.keys)
+      if (const std::uint64_t i = split_own()(d, 0).shard; i < part_counts_.size()) ++part_counts_[i];
+  }
+  struct SplitOwn {
+    std::uint64_t all, first;
+    ShardSplit<Digest> operator()(Digest d, std::uint64_t) const noexcept {
+      const auto to = SplitBoth{}(d, all);
+      return {to.shard - first, to.word};  // wraps for shards before the first
+    }
+  };
+  SplitOwn split_own() const noexcept { return {shards_ * parts_, first_ * parts_}; }
+
   // Sizes the exact plane for all negatives that are left, or for the costliest of them that fit.
   Result<Ok> place_exact() {
-    part_counts_ = shard_counts(w_.keys, shards_ * parts_);
-    const double room =
-        plan_.sized
-            ? INFINITY
-            : budget() - static_cast<double>(f_.size_bits() + RibbonLayout::table_bits(part_counts_.size()) + 64);
-    chosen_.resize(shards_);
-    std::uint64_t all = 0;
-    for (const auto& left : left_) all += left.size();
+    NAYSAY_TRY(const CostLimit limit, find_limit());
+    choose(limit);
+    const auto sizes = exact_sizes();
+    if (!RibbonLayout::fits(sizes)) return unhashed();
+    f_.exact = RibbonLayout(width, {1, 0}, sizes);
+    return Ok{};
+  }
+
+  // What the main planes, the tables and the header leave of the budget.
+  double exact_room() const noexcept {
+    return plan_.sized
+               ? INFINITY
+               : budget() - static_cast<double>(f_.size_bits() + RibbonLayout::table_bits(shards_ * parts_) + 64);
+  }
+  Result<CostLimit> find_limit() {
+    if (share_ && share_->limit.kind != CostLimit::Kind::open) return share_->limit;
+    const double room = exact_room();
+    NAYSAY_TRY(const std::uint64_t all, added_up(left_over()));
     double wanted = static_cast<double>(all);
     for (;;) {
-      choose(static_cast<std::uint64_t>(wanted));
-      const auto sizes = exact_sizes();
-      double slots = 0;
-      for (std::uint32_t size : sizes) slots += size;
-      if (slots <= room) {
-        if (!RibbonLayout::fits(sizes)) return unhashed();
-        f_.exact = RibbonLayout(width, {1, 0}, sizes);
-        return Ok{};
-      }
+      NAYSAY_TRY(const CostLimit limit, limit_of(static_cast<std::uint64_t>(wanted), all));
+      choose(limit);
+      std::uint64_t own = 0;
+      for (std::uint32_t size : exact_sizes()) own += size;
+      NAYSAY_TRY(const std::uint64_t total, added_up(own));
+      const auto slots = static_cast<double>(total);
+      if (slots <= room) return limit;
       if (wanted < 1) return out_of_budget();
       wanted = std::max(0.0, wanted - std::max(1.0, (slots - room) / sizes_.slots_per_key()));
     }
   }
 
-  // Sets chosen_[s]: how many of left_[s], which is sorted, are among the `count` costliest of all shards. Of the
-  // negatives that cost exactly the limit, every shard chooses the same share, rounded down.
-  void choose(std::uint64_t count) {
-    std::vector<float> costs;
-    for (const auto& left : left_)
-      for (const KnownNegative& x : left) costs.push_back(x.cost);
-    for (std::uint64_t s = 0; s < shards_; ++s) chosen_[s] = count == 0 ? 0 : left_[s].size();
-    if (count == 0 || count >= costs.size()) return;
-    const auto nth = costs.begin() + static_cast<std::ptrdiff_t>(count);
-    std::nth_element(costs.begin(), nth, costs.end(), std::greater<>());
-    const float least = *nth;
-    std::uint64_t above = 0, same = 0;
-    for (float cost : costs) above += cost > least, same += cost == least;
-    const double share = static_cast<double>(count - above) / static_cast<double>(same);
-    for (std::uint64_t s = 0; s < shards_; ++s) {
-      const auto [from, to] = std::equal_range(left_[s].begin(), left_[s].end(), KnownNegative{{}, least}, costlier);
+  // The limit of the `count` costliest of `all`, which are spread over the builders. Costs are ordered as their bits are;
+  // so the bits of the costliest that is left out are found digit by digit, from sums of how many have each digit.
+  Result<CostLimit> limit_of(std::uint64_t count, std::uint64_t all) const {
+    if (count == 0) return CostLimit{CostLimit::Kind::none};
+    if (count >= all) return CostLimit{CostLimit::Kind::all};
+    constexpr unsigned kDigit = 11;
+    std::uint32_t bits = 0;                 // the digits that are known
+    std::uint64_t above = 0, rank = count;  // of all; rank: among those that have these digits
+    std::vector<std::uint64_t> with(std::size_t{1} << kDigit);
+    for (unsigned shift : {22u, 11u, 0u}) {
+      std::fill(with.begin(), with.end(), 0);
+      for (const auto& left : left_)
+        for (const KnownNegative& x : left) {
+          const auto cost = std::bit_cast<std::uint32_t>(x.cost + 0.0f);
+          if (shift == 22 || cost >> (shift + kDigit) == bits >> (shift + kDigit))
+            ++with[(cost >> shift) & ((1u << kDigit) - 1)];
+        }
+      if (share_ && share_->peers) NAYSAY_CHECK(share_->peers->add_up(with));
+      std::size_t digit = with.size() - 1;
+      for (; rank >= with[digit]; --digit) above += with[digit], rank -= with[digit];
+      bits |= static_cast<std::uint32_t>(digit) << shift;
+      if (shift == 0)
+        return CostLimit{CostLimit::Kind::some, std::bit_cast<float>(bits),
+                         static_cast<double>(count - above) / static_cast<double>(with[digit])};
+    }
+    return CostLimit{};
+  }
+
+  // Sets chosen_[s]: how many of left_[s], which is sorted, are within the limit. Of the negatives that cost exactly the
+  // limit, every shard chooses the same share, rounded down.
+  void choose(const CostLimit& limit) {
+    chosen_.resize(left_.size());
+    for (std::uint64_t s = 0; s < left_.size(); ++s) {
+      chosen_[s] = limit.kind == CostLimit::Kind::none ? 0 : left_[s].size();
+      if (limit.kind != CostLimit::Kind::some) continue;
+      const auto [from, to] =
+          std::equal_range(left_[s].begin(), left_[s].end(), KnownNegative{{}, limit.least}, costlier);
       chosen_[s] = static_cast<std::uint64_t>(from - left_[s].begin()) +
-                   static_cast<std::uint64_t>(share * static_cast<double>(to - from));
+                   static_cast<std::uint64_t>(limit.share * static_cast<double>(to - from));
     }
   }
   // The part of its shard: SplitBoth into shards_ * parts_ shards gives shard * parts_ + part_of().
   std::uint64_t part_of(const KnownNegative& x) const noexcept { return fast_range(x.key.hi, parts_); }
   std::vector<std::uint32_t> exact_sizes() const {
     std::vector<std::uint64_t> equations(part_counts_);
-    for (std::uint64_t s = 0; s < shards_; ++s)
+    for (std::uint64_t s = 0; s < left_.size(); ++s)
       for (std::uint64_t i = 0; i < chosen_[s]; ++i) ++equations[s * parts_ + part_of(left_[s][i])];
     std::vector<std::uint32_t> sizes(equations.size());
     for (std::uint64_t i = 0; i < sizes.size(); ++i) sizes[i] = capped(static_cast<double>(sizes_.slots(equations[i])));
@@ -298,7 +367,7 @@ class TaughtRibbonBuilder {
           for (std::uint64_t j = 0; j < chosen_[s]; ++j)
             if (part_of(left_[s][j]) == part) others.push_back(inside(left_[s][j]));
           RibbonShard<width> shard(f_.exact.place(i));
-          while (!shard.build(keys, others, first_seed(~i))) {
+          while (!shard.build(keys, others, first_seed(~(first_ * parts_ + i)))) {
             retried_ += shard.tries();
             if (others.empty() || plan_.sized) return void(++failed_);
             others.resize(others.size() - divide_up(others.size(), 4));  // no seed works: leave out the cheapest
@@ -310,7 +379,7 @@ class TaughtRibbonBuilder {
             if (part_of(x) == part && shard.accepts(inside(x))) still[i].push_back(x);
           done.one_more();
         },
-        SplitBoth{});
+        split_own());
     for (std::uint64_t i = 0; i < seeds.size(); ++i) f_.exact.set_seed(i, seeds[i]);
     left_ = std::move(still);
   }
@@ -346,15 +415,19 @@ class TaughtRibbonBuilder {
   const NegativeSource& negatives_;
   const CostCurve& costs_;
   const TaughtPlan plan_;
+  const TaughtShare* const share_;  // null: all shards
   const RibbonSizes sizes_ = plan_.sizes();
   const double bits_per_key_;
   const double keys_;
 
   TaughtPlanes f_;
   std::uint64_t shards_ = 1, parts_ = 1;  // the exact plane has parts_ shards for each shard of the main planes
-  std::vector<std::uint64_t> counts_, part_counts_;  // keys
-  std::vector<std::vector<KnownNegative>> left_;     // by shard: negatives that are not refused yet
-  std::vector<std::uint64_t> chosen_;                // by shard: how many of them the exact plane refuses
+  std::uint64_t first_ = 0, last_ = 0;    // its own shards
+  std::vector<std::uint64_t> counts_;     // keys of every shard
+  // Of its own shards, numbered from 0:
+  std::vector<std::uint64_t> part_counts_;        // keys
+  std::vector<std::vector<KnownNegative>> left_;  // negatives that are not refused yet
+  std::vector<std::uint64_t> chosen_;             // how many of them the exact plane refuses
   std::atomic<std::uint64_t> retried_{0}, failed_{0}, contradictions_{0};
 };
 
