@@ -32,6 +32,8 @@ int main(int argc, char** argv) {
   if (argc == 1) return complain("no command is given; see naysay --help, or begin with naysay demo");
   int exit_code = 0;
   cli::add_build(line, exit_code);
+  cli::add_plan(line, exit_code);
+  cli::add_join(line, exit_code);
   cli::add_query(line, exit_code);
   cli::add_update(line, exit_code);
   cli::add_observe(line, exit_code);

@@ -308,11 +308,11 @@ Result<AnyFilter> AnyFilter::load(const ByteSource& from, std::uint64_t most) {
   });
 }
 
-FileImage AnyFilter::image() const {
+FileImage AnyFilter::image(FileImage::Seal seal) const {
   FieldPlan plan(file_detail::kHeaderBytes, kFileAlignment);
   model_->plan_params(plan);
   model_->plan_fields(plan);
-  return FileImage(*type_, facts_, std::move(plan));
+  return FileImage(*type_, facts_, std::move(plan), seal);
 }
 
 std::vector<std::byte> AnyFilter::to_bytes() const { return image().to_bytes(); }

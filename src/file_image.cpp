@@ -9,11 +9,26 @@
 
 namespace naysay {
 
-FileImage::FileImage(const FilterType& type, const FilterFacts& facts, FieldPlan plan) : plan_(std::move(plan)) {
-  file_detail::FileHeader h = file_detail::unsealed_header(type, facts, plan_.end());
-  Checksum sum(file_detail::checksum_seed(h));
+FileImage::FileImage(const FilterType& type, const FilterFacts& facts, FieldPlan plan, Seal when)
+    : plan_(std::move(plan)) {
+  const file_detail::FileHeader h = file_detail::unsealed_header(type, facts, plan_.end());
+  std::memcpy(header_.data(), &h, sizeof h);
+  if (when == Seal::later) return;
+  Checksum sum(checksum_seed());
   for (const FieldPlan::Piece& piece : plan_.pieces()) sum.add(plan_.bytes(piece));
-  h.checksum = sum.value();
+  seal(sum.value());
+}
+
+std::uint64_t FileImage::checksum_seed() const noexcept {
+  file_detail::FileHeader h;
+  std::memcpy(&h, header_.data(), sizeof h);
+  return file_detail::checksum_seed(h);
+}
+
+void FileImage::seal(std::uint64_t checksum) noexcept {
+  file_detail::FileHeader h;
+  std::memcpy(&h, header_.data(), sizeof h);
+  h.checksum = checksum;
   std::memcpy(header_.data(), &h, sizeof h);
 }
 

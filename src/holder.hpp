@@ -129,6 +129,7 @@ inline constexpr PartedType kParted = {
       return no_memory_is_an_error(file_detail::type_of<F>().name,
                                    [&] { return PartsOf<F>::limit(whole, parts, params, o); });
     },
+    .places = [](const AnyFilter& f, ShardRange range) { return PartsOf<F>::places(*f.as<F>(), range); },
 };
 
 template <Filter F>

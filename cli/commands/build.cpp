@@ -24,6 +24,7 @@
 #include "parts/inputs.hpp"
 #include "parts/locked_file.hpp"
 #include "parts/output.hpp"
+#include "parts/part_build.hpp"
 #include "parts/progress.hpp"
 #include "parts/spill.hpp"
 #include "parts/table.hpp"
@@ -34,7 +35,7 @@ namespace naysay::cli {
 namespace {
 
 struct Options {
-  std::string keys, negatives, filter = "auto", output, lean_output, slots, memory, temp;
+  std::string keys, negatives, filter = "auto", output, lean_output, slots, memory, temp, part, plan;
   Budget budget;
   Hashing hashing;
   std::vector<std::string> params;
@@ -57,18 +58,6 @@ std::vector<Param> params_of(const Options& o, std::uint64_t room) {
   std::vector<Param> params{{"exact", "true"},
                             {"bits_per_key", to_text(by_size ? o.budget.bits_per_key(room) : kMaxBitsPerKey)}};
   if (o.budget.is_rate()) params.push_back({"stranger_fpr", to_text(o.budget.rate())});
-  return params;
-}
-
-std::vector<Param> parse_params(const std::vector<std::string>& texts) {
-  std::vector<Param> params;
-  for (const std::string& text : texts) {
-    const std::size_t equals = text.find('=');
-    if (equals == std::string::npos || equals == 0)
-      throw Failure{fmt::format("--param is '{}'; it must be NAME=VALUE", text)};
-    params.push_back({text.substr(0, equals), text.substr(equals + 1)});
-    if (params.back().name == "bits_per_key") throw Failure{"--param cannot set bits_per_key; give --bits-per-key"};
-  }
   return params;
 }
 
@@ -180,7 +169,30 @@ void save_locked(const AnyFilter& filter, const std::string& path, double wait) 
   save_filter(filter, path);
 }
 
+// One part of a filter, under a plan that has the rest.
+void run_part(const Options& o) {
+  if (o.part.empty() || o.plan.empty())
+    throw Failure{o.part.empty() ? "--plan is given without --part; give --part I/N, or build the whole without a plan"
+                                 : "--part is given without --plan; make one with naysay plan"};
+  for (const auto& [option, given] :
+       {std::pair("--exact", o.exact), std::pair("--capacity", o.capacity > 0),
+        std::pair("--without-index", !o.lean_output.empty()), std::pair("--slots", !o.slots.empty())})
+    if (given) throw Failure{fmt::format("{} is given with --part; it is for whole builds", option)};
+  build_part({{o.keys},
+              o.negatives.empty() ? std::vector<std::string>{} : std::vector{o.negatives},
+              o.filter,
+              o.budget,
+              o.hashing,
+              o.params,
+              o.seed,
+              o.threads,
+              o.stranger_share,
+              o.nul},
+             o.plan, PartNumber::parse(o.part), o.output, o.json);
+}
+
 void run(const Options& o) {
+  if (!o.part.empty() || !o.plan.empty()) return run_part(o);
   // Everything that can be checked without reading a key is checked before a key is read.
   if (!o.exact || o.budget.given()) o.budget.check();
   const auto exact_filters = [] { return names_of_filters(has_exact); };
@@ -339,6 +351,9 @@ void add_build(CommandLine& line, int&) {
   c.option("--slots", o->slots,
            "also write the keys slot by slot, for filters that need them for naysay update --adapt")
       .type_name("F.slots");
+  c.option("--part", o->part, "build only the I-th of N parts and write it to the output; naysay join joins them")
+      .type_name("I/N");
+  c.option("--plan", o->plan, "the plan of all parts, which naysay plan wrote").type_name("PLAN");
   c.footer(
       "Example:\n"
       "  naysay generate urls --count 1000 -o keys.txt\n"

@@ -11,6 +11,8 @@
 namespace naysay::cli {
 
 void add_build(CommandLine& line, int& exit_code);
+void add_plan(CommandLine& line, int& exit_code);
+void add_join(CommandLine& line, int& exit_code);
 void add_query(CommandLine& line, int& exit_code);
 void add_update(CommandLine& line, int& exit_code);
 void add_observe(CommandLine& line, int& exit_code);

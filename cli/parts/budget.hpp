@@ -28,6 +28,7 @@ class Budget {
 
   bool given() const noexcept { return !bits_per_key_.empty() || !bytes_.empty() || !fpr_.empty(); }
   bool is_rate() const noexcept { return !fpr_.empty(); }
+  bool is_bytes() const noexcept { return !bytes_.empty(); }
   double rate() const;  // Requires is_rate().
   // For this many keys. Requires !is_rate().
   double bits_per_key(std::uint64_t room) const;

@@ -64,6 +64,8 @@ void Hashing::add_options(Command& command) {
       .type_name("FILE");
 }
 
+bool Hashing::has_key() const { return !key_.empty() || !key_file_.empty() || std::getenv(kKeyVariable); }
+
 Hasher Hashing::hasher(std::uint64_t seed) const {
   if (!key_.empty() && !key_file_.empty()) throw Failure{"--hash-key and --hash-key-file are given; give one of them"};
   if (hash_ == "siphash") {

@@ -68,6 +68,7 @@ struct PartedType {
   Result<FilterPart> (*build)(const Whole&, const PartInput&, std::span<const Param>, const BuildOptions&, PartPeers*);
   Result<AnyFilter> (*join)(const Whole&, Parts, std::span<const Param>, const BuildOptions&, KeyKind);
   Result<CostLimit> (*limit)(const Whole&, Parts, std::span<const Param>, const BuildOptions&);
+  std::vector<PartPlace> (*places)(const AnyFilter&, ShardRange);
 };
 
 // One row of the registry.
@@ -150,7 +151,7 @@ class NAYSAY_EXPORT AnyFilter : public KeyFront<AnyFilter> {
   // header that says it has more than `most` bytes is refused. image() gives any part of the bytes, and their number.
   Result<Ok> save(const ByteSink& to, std::size_t most = kPieceBytes) const;
   static Result<AnyFilter> load(const ByteSource& from, std::uint64_t most = ~std::uint64_t{0});
-  FileImage image() const;
+  FileImage image(FileImage::Seal seal = FileImage::Seal::now) const;
 
   // A bare payload: 8 bytes of header and the fields, for hosts whose blocks have a checksum and options of their own.
   // It says neither how keys are digested nor how many there are: the host gives both again.

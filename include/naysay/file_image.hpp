@@ -35,8 +35,11 @@ inline constexpr std::size_t kHeaderBytes = 80;
 
 class NAYSAY_EXPORT FileImage {
  public:
+  // later: the header has no checksum until seal(). For a file that many processes write, each a range of it.
+  enum class Seal { now, later };
+
   // Requires a plan that begins after the header.
-  FileImage(const FilterType& type, const FilterFacts& facts, FieldPlan plan);
+  FileImage(const FilterType& type, const FilterFacts& facts, FieldPlan plan, Seal seal = Seal::now);
 
   std::uint64_t size() const noexcept { return plan_.end(); }
   // Requires at + out.size() <= size().
@@ -45,6 +48,11 @@ class NAYSAY_EXPORT FileImage {
   Result<Ok> write(const ByteSink& to, std::size_t most = kPieceBytes) const;
   Result<Ok> save(const std::string& path) const;  // whole, by rename, or not at all
   std::vector<std::byte> to_bytes() const;
+
+  // The seed of the checksum of all bytes after the header, and where the pieces of these lie, in their order.
+  std::uint64_t checksum_seed() const noexcept;
+  const FieldPlan& plan() const noexcept { return plan_; }
+  void seal(std::uint64_t checksum) noexcept;
 
  private:
   std::array<std::byte, file_detail::kHeaderBytes> header_;

@@ -89,6 +89,11 @@ struct PartWords {
     visit("words", self.words);
   }
 };
+// Where PartWords lie in a filter: words first .. last - 1 of this array. Neighbours may share the last and the first.
+struct PartPlace {
+  std::span<const std::uint64_t> array = {};
+  std::uint64_t first = 0, last = 0;
+};
 // A column of numbers, one for each shard (or piece of a shard) of the part.
 struct PartTable {
   Array<std::uint32_t> values = {};
@@ -148,6 +153,8 @@ concept PartedFilter = Filter<F> && requires(const Whole& whole, const PartInput
   // The parts in the order of their shards. Those that have no words leave zeros, which cost no memory.
   { PartsOf<F>::join(whole, parts, p, o) } -> std::same_as<Result<F>>;
   { PartsOf<F>::limit(whole, parts, p, o) } -> std::same_as<Result<CostLimit>>;
+} && requires(const F& f, ShardRange range) {
+  { PartsOf<F>::places(f, range) } -> std::same_as<std::vector<PartPlace>>;  // in the order of the filter's file
 };
 // clang-format on
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "naysay/core/negatives.hpp"
 #include "naysay/core/parts.hpp"
@@ -42,6 +43,17 @@ struct PartsOf<TaughtRibbon> {
     Whole open = whole;
     open.limit = {};
     return with_parts(open, {}, p, o, nullptr, [&](auto& parts) { return parts.limit(all); });
+  }
+  static std::vector<PartPlace> places(const TaughtRibbon& f, ShardRange range) {
+    const auto& [main, exact] = f.planes_;
+    const std::uint64_t parts = main.is_absent() || exact.is_absent() ? 1 : exact.shards() / main.shards();
+    std::vector<PartPlace> places;
+    for (const auto& [layout, factor] : {std::pair(&main, std::uint64_t{1}), std::pair(&exact, parts)}) {
+      if (layout->is_absent()) continue;
+      const auto words = layout->word_range(range.first * factor, range.last * factor);
+      places.push_back({{layout->words(), layout->word_count()}, words.first, words.last});
+    }
+    return places;
   }
 
  private:

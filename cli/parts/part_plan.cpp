@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parts/part_plan.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <span>
+
+#include "naysay/core/files.hpp"
+#include "parts/choose.hpp"
+#include "parts/failure.hpp"
+#include "parts/filter_names.hpp"
+
+namespace naysay::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::array<const char*, 4> kLimits = {"open", "all", "none", "some"};
+
+std::string hex(std::uint64_t word) { return fmt::format("{:016x}", word); }
+std::uint64_t from_hex(const std::string& text) {
+  std::uint64_t word = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), word, 16);
+  if (problem != std::errc{} || end != text.data() + text.size()) throw std::invalid_argument("no hexadecimal word");
+  return word;
+}
+
+Json to_json(const SetSum& s) { return {{"count", s.count}, {"sum", hex(s.sum)}}; }
+SetSum set_sum(const Json& j) { return {j.at("count").get<std::uint64_t>(), from_hex(j.at("sum").get<std::string>())}; }
+
+PartPlan from_json(const Json& j) {
+  if (j.at("naysay_plan").get<int>() != 1) throw std::invalid_argument("another version");
+  PartPlan p;
+  p.filter = j.at("filter").get<std::string>();
+  p.bits_per_key = j.value("bits_per_key", "");
+  p.bytes = j.value("bytes", "");
+  if (p.bits_per_key.empty() == p.bytes.empty()) throw std::invalid_argument("no budget, or two");
+  for (const Json& param : j.at("params"))
+    p.params.push_back({param.at(0).get<std::string>(), param.at(1).get<std::string>()});
+  p.stranger_share = j.at("stranger_share").get<double>();
+  p.seed = j.at("seed").get<std::uint64_t>();
+  p.hash = j.at("hash").get<std::string>();
+  p.keys = set_sum(j.at("keys"));
+  p.negatives = set_sum(j.at("negatives"));
+  std::uint64_t counted = 0;
+  for (const Json& c : j.at("costs")) {
+    const auto bin = c.at(0).get<std::uint64_t>();
+    const CostCounts::Class of{c.at(1).get<std::uint64_t>(), c.at(2).get<double>()};
+    constexpr std::uint32_t kInfinite = 0x7f800000u >> CostCounts::kShift;
+    if (bin >= kInfinite || !(of.cost >= 0)) throw std::invalid_argument("a class of costs that is none");
+    p.costs.add(static_cast<std::uint32_t>(bin), of);
+    counted += of.count;
+  }
+  if (counted != p.negatives.count) throw std::invalid_argument("costs of more or fewer negatives than there are");
+  const auto* kind = std::find(kLimits.begin(), kLimits.end(), j.at("limit").get<std::string>());
+  if (kind == kLimits.end()) throw std::invalid_argument("a limit of an unknown kind");
+  p.limit.kind = static_cast<CostLimit::Kind>(kind - kLimits.begin());
+  if (p.limit.kind == CostLimit::Kind::some) {
+    p.limit.least = j.at("least_cost").get<float>();
+    p.limit.share = j.at("share").get<double>();
+  }
+  return p;
+}
+
+}  // namespace
+
+std::string hash_text(const Hasher& hasher) {
+  const Digest check = hasher("naysay plan");
+  return fmt::format("{} {}{}", hasher.id == HashId::siphash ? "siphash" : "xxh3", hex(check.hi), hex(check.lo));
+}
+
+PartPlan PartPlan::read(const std::string& path) {
+  const files::Mapping file = need(files::map(path));
+  return parse({reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size()}, path);
+}
+
+PartPlan PartPlan::parse(std::string_view text, const std::string& source) {
+  try {
+    return from_json(Json::parse(text));
+  } catch (const std::exception& e) {
+    throw Failure{fmt::format("{}: it is no plan of this naysay, or damaged ({}); give a file that naysay plan wrote",
+                              source, e.what())};
+  }
+}
+
+std::string PartPlan::text() const {
+  Json j;
+  j["naysay_plan"] = 1;
+  j["filter"] = filter;
+  if (!bits_per_key.empty()) j["bits_per_key"] = bits_per_key;
+  if (!bytes.empty()) j["bytes"] = bytes;
+  j["params"] = Json::array();
+  for (const Param& p : params) j["params"].push_back({p.name, p.value});
+  j["stranger_share"] = stranger_share;
+  j["seed"] = seed;
+  j["hash"] = hash;
+  j["keys"] = to_json(keys);
+  j["negatives"] = to_json(negatives);
+  j["limit"] = kLimits[static_cast<std::size_t>(limit.kind)];
+  if (limit.kind == CostLimit::Kind::some) {
+    j["least_cost"] = limit.least;
+    j["share"] = limit.share;
+  }
+  j["costs"] = Json::array();
+  for (std::size_t i = 0; i < costs.classes().size(); ++i)
+    if (const CostCounts::Class& c = costs.classes()[i]; c.count != 0)
+      j["costs"].push_back({costs.first_bin() + i, c.count, c.cost});
+  return j.dump() + "\n";
+}
+
+std::string PartPlan::difference(const PartPlan& other, bool with_facts) const {
+  const auto budget = [](const PartPlan& p) {
+    return p.bytes.empty() ? "--bits-per-key " + p.bits_per_key : "--bytes " + p.bytes;
+  };
+  const auto params_text = [](const PartPlan& p) {
+    std::string text;
+    for (const Param& one : p.params) text += (text.empty() ? "" : " ") + one.name + "=" + one.value;
+    return text.empty() ? std::string("none") : text;
+  };
+  const auto differs = [](const std::string& what, const auto& mine, const auto& theirs) {
+    return fmt::format("{} {}, not {}", what, mine, theirs);
+  };
+  if (filter != other.filter) return differs("filter", filter, other.filter);
+  if (budget(*this) != budget(other)) return differs("the budget", budget(*this), budget(other));
+  if (params_text(*this) != params_text(other)) return differs("--param", params_text(*this), params_text(other));
+  if (stranger_share != other.stranger_share) return differs("stranger share", stranger_share, other.stranger_share);
+  if (seed != other.seed) return differs("seed", seed, other.seed);
+  if (hash != other.hash)
+    return hash.substr(0, hash.find(' ')) == other.hash.substr(0, other.hash.find(' '))
+               ? "another key of the hash"
+               : differs("hash", hash.substr(0, hash.find(' ')), other.hash.substr(0, other.hash.find(' ')));
+  if (!with_facts) return "";
+  for (const auto& [what, mine, theirs] :
+       {std::tuple("keys", &keys, &other.keys), std::tuple("negatives", &negatives, &other.negatives)}) {
+    if (mine->count != theirs->count) return fmt::format("{} {}, not {}", mine->count, what, theirs->count);
+    if (mine->sum != theirs->sum) return fmt::format("other {}, as many", what);
+  }
+  if (text() != other.text()) return "other costs, or another choice of the negatives that are left over";
+  return "";
+}
+
+void PartPlan::add(const PartPlan& other, const std::string& own_name, const std::string& other_name) {
+  if (const std::string d = other.difference(*this, false); !d.empty())
+    throw Failure{fmt::format("{}: it was made with {}, as {} was; plan all pieces with the same options", other_name,
+                              d, own_name)};
+  if (limit.kind != CostLimit::Kind::open || other.limit.kind != CostLimit::Kind::open)
+    throw Failure{fmt::format("{}: it is a plan of the second round; only plans of keys and negatives are added up",
+                              limit.kind != CostLimit::Kind::open ? own_name : other_name)};
+  keys.add(other.keys);
+  negatives.add(other.negatives);
+  costs.add(other.costs);
+}
+
+Whole PartPlan::whole() const {
+  Whole w;
+  w.keys = keys.count;
+  if (type().claims.uses_negatives) w.costs = costs;
+  w.stranger_share = stranger_share;
+  w.seed = seed;
+  w.limit = limit;
+  return w;
+}
+
+namespace {
+
+double bits_of(const PartPlan& p) {
+  double value = 0;
+  std::string unused;
+  if (!p.bits_per_key.empty() && from_text(p.bits_per_key, value, unused)) return value;
+  return 8 * static_cast<double>(need(parse_bytes(p.bytes))) /
+         static_cast<double>(std::max<std::uint64_t>(p.keys.count, 1));
+}
+
+}  // namespace
+
+std::vector<Param> PartPlan::all_params() const {
+  std::vector<Param> all{{"bits_per_key", to_text(bits_of(*this))}};
+  all.insert(all.end(), params.begin(), params.end());
+  return all;
+}
+
+const FilterType& PartPlan::type() const {
+  const FilterType* chosen = nullptr;
+  if (filter == "auto") {
+    const FilterWish wish{.negatives = negatives.count > 0, .grows = false, .by_rate = false};
+    chosen = rank(choose(wish), wish,
+                  {.keys = static_cast<double>(keys.count),
+                   .bits_per_key = bits_of(*this),
+                   .stranger_share = stranger_share,
+                   .costs = costs},
+                  false)[0]
+                 .filter;
+  } else {
+    chosen = &need_filter(filter);
+  }
+  if (!chosen->parted)
+    throw Failure{fmt::format("{}{} cannot be built in parts; filters that can are {}",
+                              filter == "auto" ? "auto: " : "", chosen->name,
+                              names_of_filters([](const FilterType& t) { return t.parted != nullptr; }))};
+  need(chosen->check_params(chosen->name, params));
+  return *chosen;
+}
+
+}  // namespace naysay::cli
