@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// naysay plan, naysay build --part and naysay join: a filter built by many processes.
+#include "cli/tool.hpp"
+
+namespace naysay {
+namespace {
+
+class PartTool : public Tool {
+ protected:
+  void SetUp() override {
+    Tool::SetUp();
+    must("naysay generate urls --count 12000 -o keys");
+    must("naysay generate urls --count 40000 --first 12000 --zipf 1 -o known");
+  }
+  std::string part(int i, int n, const std::string& input, const std::string& plan = "P") {
+    return "naysay build --part " + std::to_string(i) + "/" + std::to_string(n) + " --plan " + plan + " " + input +
+           " -o part." + std::to_string(i);
+  }
+  std::string parts(int n) {
+    std::string names;
+    for (int i = n; i >= 1; --i) names += " part." + std::to_string(i);  // the order does not matter
+    return names;
+  }
+  void build_parts(int n, const std::string& input, const std::string& plan = "P") {
+    for (int i = 1; i <= n; ++i) must(part(i, n, input, plan));
+  }
+  // Plans, builds and joins, in two rounds where one is not enough. Returns the rounds.
+  int same_bytes(int n, const std::string& input, const std::string& options) {
+    must("naysay build " + input + " " + options + " -o plain.nsy");
+    must("naysay plan " + input + " " + options + " -o P");
+    build_parts(n, input);
+    int rounds = 1;
+    if (shell("naysay join" + parts(n) + " -o joined.nsy").exit_code != 0) {
+      rounds = 2;
+      must("naysay plan" + parts(n) + " -o P2");
+      build_parts(n, input, "P2");
+      must("naysay join" + parts(n) + " -o joined.nsy");
+    }
+    EXPECT_TRUE(read("plain.nsy") == read("joined.nsy")) << n << " parts, " << input << " " << options;
+    must("rm -f part.* joined.nsy plain.nsy");
+    return rounds;
+  }
+};
+
+TEST_F(PartTool, JoinsToTheBytesOfThePlainBuild) {
+  const std::string both = "--keys keys --negatives known ";
+  EXPECT_EQ(same_bytes(3, both, "--bits-per-key 10"), 1);
+  EXPECT_EQ(same_bytes(1, both, "--bits-per-key 10 --seed 3"), 1);
+  EXPECT_EQ(same_bytes(2, both, "--bits-per-key 3"), 2) << "not all known negatives fit";
+  same_bytes(12, both, "--bytes 12kB --filter taught-ribbon --param width=128 --stranger-share 0.5");
+  same_bytes(2, both + "--hash siphash --hash-key 000102030405060708090a0b0c0d0e0f", "--bits-per-key 9");
+}
+
+TEST_F(PartTool, TakesSkewedAndEmptyInputs) {
+  must(": >none && yes same | head -n 5000 >copies && printf 'a\\t3\\nb' >few");
+  for (const char* input : {"--keys none", "--keys none --negatives few", "--keys few --negatives keys",
+                            "--keys copies --negatives few", "--keys keys --negatives keys"})
+    same_bytes(3, input, "--filter taught-ribbon --bits-per-key 12");
+  must("sort keys | gzip >keys.gz");
+  same_bytes(2, "--keys keys.gz --negatives known", "--filter taught-ribbon --bits-per-key 12");
+}
+
+TEST_F(PartTool, PlansPiecesOfTheInputAsTheWholeOfIt) {
+  must(
+      "split -n l/3 keys k. && split -n l/3 known n. && naysay plan --keys keys --negatives known --bits-per-key 9 -o "
+      "P");
+  for (const char* piece : {"aa", "ab", "ac"})
+    must(std::string("naysay plan --keys k.") + piece + " --negatives n." + piece + " --bits-per-key 9 -o S." + piece);
+  must("naysay plan S.ac S.aa S.ab -o Q");
+  EXPECT_EQ(read("P"), read("Q"));
+  must("naysay plan --keys k.aa --keys k.ab --keys k.ac --negatives known --bits-per-key 9 -o R");
+  EXPECT_EQ(read("P"), read("R"));
+  must("naysay plan --keys k.ab --bits-per-key 9 --seed 5 -o other");
+  refuses("naysay plan S.aa other -o Q", {"other", "seed", "5", "0"});
+  EXPECT_EQ(read("P"), read("Q"));
+}
+
+TEST_F(PartTool, BuildsAPartAgainThatWasKilled) {
+  must("naysay build --keys keys --negatives known --bits-per-key 9 -o plain.nsy");
+  must("naysay plan --keys keys --negatives known --bits-per-key 9 -o P");
+  // It waits for keys when it is killed.
+  must("mkfifo pipe; " + part(1, 2, "--keys pipe --negatives known") +
+       " & pid=$!; exec 3>pipe; kill -KILL $pid; wait $pid; exec 3>&-; true");
+  EXPECT_FALSE(exists("part.1"));
+  must(part(2, 2, "--keys keys --negatives known"));
+  refuses("naysay join part.2 -o set.nsy", {"1", "2", "missing", "1/2"});
+  must(part(1, 2, "--keys keys --negatives known"));
+  const std::string before = read("part.1");
+  must(part(1, 2, "--keys keys --negatives known") + " --threads 2");
+  EXPECT_TRUE(read("part.1") == before) << "built again, it has the same bytes";
+  must("naysay join part.1 part.2 -o set.nsy");
+  EXPECT_TRUE(read("set.nsy") == read("plain.nsy"));
+}
+
+TEST_F(PartTool, RefusesPartsOfAnotherPlanByName) {
+  const std::string input = "--keys keys --negatives known";
+  must("naysay plan " + input + " --bits-per-key 9 -o P");
+  build_parts(3, input);
+  refuses("naysay join part.1 part.2 part.2 part.3 -o set.nsy", {"part.2", "2/3", "once"});
+  refuses("naysay join part.3 -o set.nsy", {"2", "3", "missing", "1/3", "2/3"});
+  must("cp part.2 second");
+  must(part(2, 4, input));
+  refuses("naysay join part.1 part.2 part.3 -o set.nsy", {"part.2", "2/4", "part.1", "1/3"});
+  const auto other = [&](const std::string& made, const std::string& with, const std::string& from,
+                         const std::vector<std::string_view>& words) {
+    must("naysay plan " + made + " -o Q && naysay build --part 2/3 --plan Q " + with + " " + from + " -o part.2");
+    refuses("naysay join part.1 part.2 part.3 -o set.nsy", words);
+  };
+  other(input + " --bits-per-key 9 --seed 8", "", input, {"part.2", "part.1", "seed", "8", "0"});
+  other(input + " --bits-per-key 8", "", input, {"part.2", "budget", "8", "9"});
+  other(input + " --bits-per-key 9 --param width=64", "", input, {"part.2", "--param", "width=64"});
+  const std::string key = "--hash siphash --hash-key 000102030405060708090a0b0c0d0e0f";
+  other(input + " --bits-per-key 9 " + key, key, input, {"part.2", "hash", "siphash", "xxh3"});
+  must("sed 's/$/x/' keys >others");
+  other("--keys others --negatives known --bits-per-key 9", "", "--keys others --negatives known",
+        {"part.2", "other keys"});
+  must("mv second part.2");
+  must("naysay join part.1 part.2 part.3 -o set.nsy");
+}
+
+TEST_F(PartTool, RefusesAnInputOrOptionsThatThePlanWasNotMadeFor) {
+  const std::string input = "--keys keys --negatives known";
+  must("naysay plan " + input + " --bits-per-key 9 --seed 2 -o P");
+  must("tail -n +2 keys >fewer && { cat fewer; echo another; } >others");
+  refuses(part(1, 2, "--keys fewer --negatives known"), {"fewer", "11999", "12000", "P"});
+  refuses(part(1, 2, "--keys others --negatives known"), {"others", "other keys"});
+  refuses(part(1, 2, "--keys keys"), {"--negatives", "0", "40000"});
+  refuses(part(1, 2, input + " --seed 3"), {"--seed", "3", "2"});
+  refuses(part(1, 2, input + " --filter xor"), {"--filter", "xor"});
+  refuses(part(1, 2, input + " --bits-per-key 8"), {"budget", "8", "9"});
+  refuses(part(1, 2, input + " --hash siphash"), {"--hash", "xxh3"});
+  refuses(part(3, 2, input), {"--part", "3/2"});
+  refuses("naysay build --part 1/2 " + input + " -o x", {"--plan"});
+  refuses("naysay plan " + input + " --filter bloom --bits-per-key 9 -o x", {"bloom", "parts", "taught-ribbon"});
+  refuses("naysay plan " + input + " --filter taught-ribbon --param exact=true --bits-per-key 9 -o x",
+          {"exact", "parts"});
+  refuses("naysay plan " + input + " --hash siphash --bits-per-key 9 -o x", {"siphash", "key"});
+  refuses("naysay plan keys -o x", {"keys", "plan"});
+  EXPECT_FALSE(exists("part.1"));
+  must(part(1, 2, input + " --bits-per-key 9 --seed 2"));
+}
+
+TEST_F(PartTool, RefusesADamagedPart) {
+  must("naysay plan --keys keys --bits-per-key 9 --filter taught-ribbon -o P");
+  build_parts(2, "--keys keys");
+  const std::string whole = read("part.2");
+  write("part.2", whole.substr(0, whole.size() - 1));
+  refuses("naysay join part.1 part.2 -o set.nsy", {"part.2", "bytes", "again"});
+  std::string changed = whole;
+  changed[changed.size() / 2] = static_cast<char>(changed[changed.size() / 2] ^ 1);
+  write("part.2", changed);
+  refuses("naysay join part.1 part.2 -o set.nsy", {"part.2", "checksum", "again"});
+  write("part.2", "");
+  refuses("naysay join part.1 part.2 -o set.nsy", {"part.2"});
+  refuses("naysay join part.1 keys -o set.nsy", {"keys", "part"});
+  EXPECT_FALSE(exists("set.nsy"));
+}
+
+}  // namespace
+}  // namespace naysay
