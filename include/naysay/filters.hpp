@@ -20,6 +20,7 @@
 #include "naysay/learned/partitioned_learned.hpp"
 #include "naysay/quotient/quotient.hpp"
 #include "naysay/ribbon/ribbon.hpp"
+#include "naysay/ribbon/ribbon_parts.hpp"
 #include "naysay/ribbon/taught_ribbon.hpp"
 #include "naysay/seesaw/seesaw.hpp"
 #include "naysay/stacked/adaptive_stacked.hpp"
