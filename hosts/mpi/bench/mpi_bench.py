@@ -28,7 +28,7 @@ options = parser.parse_args()
 
 # One machine; more ranks than cores give way to each other.
 environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                   OMPI_MCA_mpi_yield_when_idle="1", OMPI_MCA_btl_vader_single_copy_mechanism="none")
+                   OMPI_MCA_mpi_yield_when_idle="1", OMPI_MCA_plm_rsh_agent="false", OMPI_MCA_btl_vader_single_copy_mechanism="none")
 
 with tempfile.TemporaryDirectory() as folder:
     def path(name):
