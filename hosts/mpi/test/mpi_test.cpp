@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// naysay-mpi: any number of ranks gives the bytes of naysay build, and a rank that fails ends all of them.
+#include "cli/tool.hpp"
+
+namespace naysay {
+namespace {
+
+class MpiTool : public Tool {
+ protected:
+  // One machine, more ranks than cores, perhaps as root, perhaps in a container.
+  static std::string mpirun(int ranks, const std::string& command) {
+    return "OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
+           "OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_plm_rsh_agent=false "
+           "TMPDIR=/tmp " NAYSAY_MPIRUN " --oversubscribe -n " +
+           std::to_string(ranks) + " " + command;
+  }
+  static std::string build(int ranks, const std::string& options) {
+    return mpirun(ranks, NAYSAY_MPI_BINARY " build " + options);
+  }
+  void same_bytes(const std::string& options, std::initializer_list<int> ranks) {
+    must("naysay build " + options + " -o plain.nsy");
+    for (int n : ranks) {
+      must(build(n, options + " -o joined.nsy"));
+      EXPECT_TRUE(read("joined.nsy") == read("plain.nsy")) << options << " on " << n << " ranks";
+      std::filesystem::remove(path("joined.nsy"));
+    }
+  }
+  // All ranks end with exit code 2; of what is printed, one line is ours.
+  void fails(const std::string& command, const std::vector<std::string_view>& words) {
+    const std::size_t before = files();
+    const Ran ran = shell(command);
+    EXPECT_EQ(ran.exit_code, 2) << ran.err;
+    std::size_t ours = 0;
+    std::istringstream lines(ran.err);
+    for (std::string line; std::getline(lines, line);)
+      if (line.starts_with("naysay: ")) {
+        ++ours;
+        EXPECT_TRUE(sample::says(line, words)) << line;
+      }
+    EXPECT_EQ(ours, 1u) << ran.err;
+    EXPECT_EQ(files(), before) << "a file is left";
+  }
+};
+
+TEST_F(MpiTool, GivesTheBytesOfThePlainToolOnAnyNumberOfRanks) {
+  must(
+      "naysay generate urls --count 20000 -o keys && naysay generate urls --count 60000 --first 20000 --zipf 1 -o "
+      "known");
+  same_bytes("--keys keys --negatives known --bits-per-key 8", {1, 2, 3, 4});
+  same_bytes("--keys keys --negatives known --bits-per-key 3 --seed 9", {1, 2, 3, 4});
+  same_bytes("--keys keys --negatives known --bytes 20kB --filter taught-ribbon --param width=128", {3});
+}
+
+TEST_F(MpiTool, GivesTheSameBytesOfSkewedAndEmptyInputs) {
+  // One line is most of the file; ranks without a line; the same key many times; no keys; no end of the last line.
+  must(
+      "printf '%0100000d\\na\\nb\\r\\n\\nc' 7 >long && : >none && printf 'x\\ty' >odd && yes same | head -n 5000 "
+      ">copies");
+  must("printf 'k1\\t3\\nk2\\nk3\\t0.5' >few");
+  same_bytes("--filter taught-ribbon --keys long --negatives few --bits-per-key 12", {1, 2, 3, 4});
+  same_bytes("--filter taught-ribbon --keys none --negatives few --bits-per-key 12", {1, 4});
+  same_bytes("--filter taught-ribbon --keys none --bits-per-key 12", {3});
+  same_bytes("--filter taught-ribbon --keys copies --negatives long --bits-per-key 12", {4});
+  must("naysay generate urls --count 3000 -o keys && gzip -k keys");
+  must("naysay build --keys keys --filter taught-ribbon --bits-per-key 9 -o plain.nsy");
+  must(build(3, "--keys keys.gz --filter taught-ribbon --bits-per-key 9 -o packed.nsy"));
+  EXPECT_TRUE(read("packed.nsy") == read("plain.nsy"));
+}
+
+TEST_F(MpiTool, EndsAllRanksWithOneMessageAndNoFileIfOneFails) {
+  must("naysay generate urls --count 3000 -o keys && naysay generate urls --count 3000 --first 3000 -o known");
+  must("cp known bad && printf 'a\\tb\\tc\\n' >>bad");  // in the share of the last rank
+  fails(build(3, "--keys keys --negatives bad --bits-per-key 9 -o set.nsy"), {"bad:3001", "tabs"});
+  fails(build(2, "--keys missing --bits-per-key 9 -o set.nsy"), {"missing", "open"});
+  fails(build(2, "--keys keys --bits-per-key 9 -o nowhere/set.nsy"), {"nowhere"});
+  fails(build(2, "--keys keys --fpr 0.01 -o set.nsy"), {"--fpr"});
+  fails(build(2, "--keys keys --filter bloom --bits-per-key 9 -o set.nsy"), {"bloom", "parts", "taught-ribbon"});
+  fails(build(2, "--keys keys"), {"--output"});
+  EXPECT_FALSE(exists("set.nsy"));
+}
+
+TEST_F(MpiTool, EndsAllRanksIfOneHasNoMemory) {
+  // A line of 900 MB needs more than rank 0 may have; the zeros of the file are on no disk.
+  must("echo a >keys && truncate -s 900M keys");
+  fails(mpirun(2, "sh -c 'if [ \"$OMPI_COMM_WORLD_RANK\" = 0 ]; then ulimit -v 1500000; fi; exec " NAYSAY_MPI_BINARY
+                  " build --keys keys --filter taught-ribbon --bits-per-key 9 -o set.nsy'"),
+        {"memory", "rank", "0"});
+}
+
+}  // namespace
+}  // namespace naysay
