@@ -247,16 +247,7 @@ void run_part(const Options& o) {
        {std::pair("--exact", o.exact), std::pair("--capacity", o.capacity > 0),
         std::pair("--without-index", !o.lean_output.empty()), std::pair("--slots", !o.slots.empty())})
     if (given) throw Failure{fmt::format("{} is given with --part; it is for whole builds", option)};
-  build_part({{o.keys},
-              o.negatives.empty() ? std::vector<std::string>{} : std::vector{o.negatives},
-              o.filter,
-              o.budget,
-              o.hashing,
-              o.params,
-              o.seed,
-              o.threads,
-              o.stranger_share,
-              o.nul},
+  build_part({o.keys, o.negatives, o.filter, o.budget, o.hashing, o.params, o.seed, o.threads, o.stranger_share, o.nul},
              o.plan, PartNumber::parse(o.part), o.output, o.json);
 }
 
