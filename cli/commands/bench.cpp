@@ -163,7 +163,7 @@ void run(const Options& o) {
       if (line["experiment"] == e->name) own.push_back(line);
     const nlohmann::ordered_json made = figures(own);
     if (o.out != "-")
-      for (const auto& figure : made["figures"]) fmt::print("{}\n", text_of(figure));
+      for (const auto& figure : made["figures"]) fmt::print("{}\n", text_of(figure, made["claims"]));
     std::fflush(stdout);
   }
 }

@@ -11,7 +11,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kNoX = 0;  // the key of lines without x
 
-// A number, or {"mean" or "median", "low", "high"}; "report.NAME" is what a build said of itself.
+// A number, or {"mean" or "median", "low", "high"}; "report.NAME" is what a build said of itself, "NAME.median" the
+// median where there is a mean.
 Value value_of(const Json& values, std::string_view name) {
   const Json* at = &values;
   if (name.starts_with("report.")) {
@@ -19,6 +20,9 @@ Value value_of(const Json& values, std::string_view name) {
     at = &values["report"];
     name.remove_prefix(7);
   }
+  constexpr std::string_view kMedian = ".median";
+  const bool median = name.ends_with(kMedian);
+  if (median) name.remove_suffix(kMedian.size());
   const auto found = at->find(std::string(name));
   if (found == at->end()) return {};
   if (found->is_number()) return {found->get<double>()};
@@ -27,8 +31,9 @@ Value value_of(const Json& values, std::string_view name) {
     const auto part = found->find(field);
     return part != found->end() && part->is_number() ? part->get<double>() : std::nan("");
   };
-  const double mean = number("mean");
-  return {std::isnan(mean) ? number("median") : mean, number("low"), number("high")};
+  const double mean = median ? std::nan("") : number("mean");
+  const double of = number("of");
+  return {std::isnan(mean) ? number("median") : mean, number("low"), number("high"), std::isnan(of) ? 1 : of};
 }
 
 }  // namespace
@@ -74,7 +79,8 @@ std::map<double, Value> PanelValues::drawn(const std::string& series, std::strin
       it = out.erase(it);
       continue;
     }
-    it->second = {it->second.y / b->second.y, it->second.low / b->second.y, it->second.high / b->second.y};
+    it->second = {it->second.y / b->second.y, it->second.low / b->second.y, it->second.high / b->second.y,
+                  it->second.of};
     ++it;
   }
   return out;
@@ -84,6 +90,25 @@ const Series* PanelValues::find_series(std::string_view name) const {
   for (const Series& s : source.series)
     if (s.name == name) return &s;
   return nullptr;
+}
+
+bool PanelValues::compares_ratios(const Metric& m) const {
+  return source.kind == Kind::times && m.unit == Unit::nanoseconds && !panel.published.empty() &&
+         std::string_view(m.name).ends_with("_ns");
+}
+
+std::string PanelValues::compared_name(const Metric& m) const {
+  const std::string name = m.name;
+  return compares_ratios(m) ? name.substr(0, name.size() - 2) + "over" : name;
+}
+
+double PanelValues::compared_y(const Published& p) const {
+  const Metric& m = metric_of(p);
+  if (!compares_ratios(m)) return p.y;
+  for (const Published& base : panel.published)
+    if (std::string_view(base.series) == source.setup.compared_with && metric_of(base).name == m.name)
+      return p.y / base.y;
+  return std::nan("");
 }
 
 const Metric& PanelValues::metric_of(const Published& p) const {

@@ -15,6 +15,7 @@ namespace naysay::cli {
 
 struct Value {
   double y = std::nan(""), low = std::nan(""), high = std::nan("");
+  double of = 1;  // so many shuffles or rounds
   bool there() const { return !std::isnan(y); }
 };
 
@@ -30,6 +31,13 @@ struct PanelValues {
   const Series* find_series(std::string_view name) const;  // null if there is none
   const Metric& metric_of(const Published& p) const;
   Unit unit(const Metric& m) const { return *panel.over ? Unit::ratio : m.unit; }
+
+  // A published time says more of its machine than of its filter. Where a panel has some, its times are compared as
+  // ratios to one filter's of the same run: ours by the metric NAME_over, the paper's divided by the paper's own.
+  bool compares_ratios(const Metric& m) const;
+  std::string compared_name(const Metric& m) const;  // the metric that is compared: itself, or NAME_over
+  Unit compared_unit(const Metric& m) const { return compares_ratios(m) ? Unit::ratio : unit(m); }
+  double compared_y(const Published& p) const;  // NaN if the paper gives no time of that filter
 
   const Experiment& experiment;
   const Panel& panel;
