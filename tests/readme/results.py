@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What README.md and docs/filters.md show of docs/results: results.py ROOT [--write | --take SIZE MEASURED]
 
---take     makes docs/results/SIZE.jsonl from a file of measurements: of each experiment those of the last version.
+--take     makes docs/results/SIZE.jsonl from a file of measurements: of each experiment those of the last version. Refuses
+           measurements of a commit with changes that are not in it: nobody could repeat them.
 --write    draws docs/results/known.svg and writes the table of speed in docs/filters.md, both from docs/results/quick.jsonl.
 (nothing)  fails if they are not what that file gives.
 """
@@ -110,6 +111,11 @@ def main():
         size, measured = flags[1:]
         lines = [line for line in read(measured) if line["size"] == size]
         last = {line["experiment"]: version(line) for line in lines}
+        dirty = sorted(name for name, made_by in last.items() if made_by.endswith("-dirty"))
+        if dirty:
+            print(f"{measured}: {', '.join(dirty)}: measured by {last[dirty[0]]}; commit the changes and measure again",
+                  file=sys.stderr)
+            return 1
         with open(path("docs", "results", size + ".jsonl"), "w") as file:
             for line in lines:
                 if version(line) == last[line["experiment"]]:
