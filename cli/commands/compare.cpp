@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "commands/commands.hpp"
+#include "experiments/figures.hpp"
 #include "naysay/core/files.hpp"
 #include "naysay/version.hpp"
 #include "naysay/workload/random.hpp"
@@ -47,23 +48,26 @@ constexpr std::size_t kMadeUp = 100'000;        // are made up then
 constexpr std::size_t kFewNegatives = 1'000;    // fewer say little about what a filter does with them
 constexpr std::uint64_t kSampleKeys = 20'000;   // enough to see which filter is better, few enough for an instant
 
-// The rows as figures for the page.
+// The rows as figures for the page: it opens with the advice, the bars are sorted, and the recommended filter is marked.
 nlohmann::ordered_json as_page(const Options& o, const std::string& about, const std::vector<FilterRow>& rows,
                                const std::vector<BudgetRows>& sweep, const std::string& advice) {
   using Json = nlohmann::ordered_json;
+  const FilterRow* best = best_row(rows, o.stranger_share);
   const auto bars = [&](const char* id, const char* title, const char* unit,
-                        std::vector<std::pair<const char*, const char*>> metrics, const char* hint) {
+                        std::vector<std::pair<const char*, const char*>> metrics, auto&& by, const char* hint) {
+    std::vector<FilterRow> sorted = rows;
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [&](const FilterRow& a, const FilterRow& b) { return by(a) < by(b); });
     Json curves = Json::array(), columns = Json::array({"filter"}), table = Json::array();
-    std::vector<Json> cells;
-    for (const FilterRow& row : rows)
+    for (const FilterRow& row : sorted)
       if (row.problem.empty()) table.push_back(Json::array({{{"v", row.filter->name}, {"t", row.filter->name}}}));
     for (const auto& [field, label] : metrics) {
       columns.push_back(label);
       Json points = Json::array();
       std::size_t i = 0;
-      for (const FilterRow& row : rows) {
+      for (const FilterRow& row : sorted) {
         if (!row.problem.empty()) continue;
-        const Json value = to_json(row)[field];
+        const Json value = *field ? to_json(row)[field] : Json(expected_cost(row, o.stranger_share));
         const double y = value.is_number() ? value.get<double>() : std::numeric_limits<double>::quiet_NaN();
         const std::string text = std::string_view(unit) == "rate" ? percent(y) : number(y) + " ns";
         table[i++].push_back({{"v", value}, {"t", text}});
@@ -76,6 +80,7 @@ nlohmann::ordered_json as_page(const Options& o, const std::string& about, const
       if (!row.problem.empty()) problems.push_back(row.problem);
     return Json{{"id", id},
                 {"title", title},
+                {"recommended", best ? Json(best->filter->name) : Json()},
                 {"chart", "bars"},
                 {"x", {{"label", ""}, {"log", false}}},
                 {"y", {{"label", ""}, {"log", true}, {"unit", unit}}},
@@ -87,14 +92,16 @@ nlohmann::ordered_json as_page(const Options& o, const std::string& about, const
   };
   Json panels = Json::array();
   if (!rows.empty()) {
-    panels.push_back(
-        bars("a", "What is accepted", "rate",
-             {{"wfpr", "known negatives, by cost"}, {"known_fpr", "known negatives"}, {"fpr", "strangers"}},
-             "Strangers are negatives that the filters were not given."));
-    panels.push_back(
-        bars("b", "Time", "nanoseconds",
-             {{"build_ns", "build, per key"}, {"query_ns", "query, one by one"}, {"batch_ns", "query, in batches"}},
-             "Medians of five, on the machine that made this page."));
+    panels.push_back(bars(
+        "a", "What is accepted", "rate",
+        {{"wfpr", "known negatives, by cost"}, {"known_fpr", "known negatives"}, {"fpr", "strangers"}},
+        [&](const FilterRow& row) { return expected_cost(row, o.stranger_share); },
+        "The lowest expected cost first. Strangers are negatives that the filters were not given."));
+    panels.push_back(bars(
+        "b", "Time", "nanoseconds",
+        {{"query_ns", "query, one by one"}, {"batch_ns", "query, in batches"}, {"build_ns", "build, per key"}},
+        [](const FilterRow& row) { return row.problem.empty() ? row.query_ns : 0; },
+        "The fastest query first. Medians of five, on the machine that made this page."));
   }
   if (!sweep.empty()) {
     Json curves = Json::array(), columns = Json::array({"bits per key"}), table = Json::array();
@@ -112,6 +119,13 @@ nlohmann::ordered_json as_page(const Options& o, const std::string& about, const
       }
       curves.push_back({{"name", name}, {"filter", name}, {"points", std::move(points)}});
     }
+    // A chart begins with the eight that are best at the last budget.
+    const auto last = [](const Json& curve) {
+      return curve["points"].empty() ? std::numeric_limits<double>::infinity()
+                                     : curve["points"].back()["y"].get<double>();
+    };
+    std::stable_sort(curves.begin(), curves.end(), [&](const Json& a, const Json& b) { return last(a) < last(b); });
+    show_some(curves, Json::array());
     panels.push_back(
         {{"id", "c"},
          {"title", "Budgets"},

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A panel becomes a chart: curves over x, or bars for each filter. Published points are hollow diamonds in the colour of
-// the filter they are compared with; levels are dashed lines. A zero has no place on a log axis: it is drawn hollow at
-// the lower edge, and its text says 0.
+// the filter they are compared with; levels are dashed lines. A zero has no place on a log axis: a curve has a hollow
+// point at the lower edge, a bar a thin mark, and both say 0.
+//
+// A chart begins with the curves that the tool marks as shown, at most eight; the others are a click away in the legend.
 import { BarChart, LineChart, ScatterChart } from 'echarts/charts';
 import { GridComponent, LegendComponent, MarkLineComponent, TooltipComponent } from 'echarts/components';
 import * as echarts from 'echarts/core';
@@ -34,21 +36,32 @@ function ticks(unit) {
 }
 const xTicks = (v) => (Math.abs(v) >= 1e6 ? `${+(v / 1e6).toPrecision(3)} M` : Math.abs(v) >= 1e4 ? `${+(v / 1e3).toPrecision(3)} k` : String(+v.toPrecision(4)));
 
+// A filter has its own colour on every chart, the curves that are shown first choose first, and no two curves share one.
 function colours(curves) {
-  // A filter has its own colour on every chart; where two curves would share one, the later gets a free one.
   const map = new Map();
   const used = new Set();
-  for (const c of curves) {
-    const own = kNamed[c.filter];
-    if (!own || used.has(own)) continue;
-    used.add(own);
-    map.set(c.name, own);
+  const take = (curve, colour) => {
+    used.add(colour);
+    map.set(curve.name, colour);
+  };
+  const shown = curves.filter((c) => c.shown !== false);
+  const others = curves.filter((c) => c.shown === false);
+  for (const group of [shown, others]) {
+    for (const c of group) if (kNamed[c.filter] && !used.has(kNamed[c.filter])) take(c, kNamed[c.filter]);
+    for (const c of group) {
+      if (map.has(c.name)) continue;
+      let colour = kPalette.find((p) => !used.has(p));
+      for (let turn = 0; !colour; ++turn) {
+        const made = `hsl(${Math.round(turn * 137.5) % 360} 60% ${turn % 2 ? 38 : 58}%)`;
+        if (!used.has(made)) colour = made;
+      }
+      take(c, colour);
+    }
   }
-  const free = kPalette.filter((c) => !used.has(c));
-  let next = 0;
-  for (const c of curves) if (!map.has(c.name)) map.set(c.name, free[next++ % free.length]);
   return map;
 }
+// Of a curve of strangers: that of the same series of known negatives.
+const colourOf = (map, name) => map.get(name) || [...map].find(([other]) => other.startsWith(`${name}: `))?.[1];
 
 const tipRow = (marker, name, text, spread) => {
   const dot = el('i', { style: `width:.7rem;height:.7rem;border-radius:50%;flex:none;display:inline-block;background:${marker}` });
@@ -62,17 +75,21 @@ const tip = (title, rows) => el('div', { class: 'tip' }, el('b', {}, title), ...
 function range(panel) {
   const ys = [...panel.curves.flatMap((c) => c.points.map((p) => p.y)), ...panel.published.map((p) => p.y)];
   const positive = ys.filter((y) => y > 0);
-  if (positive.length === 0) return { min: 1e-6, max: 1, zero: 1e-6 };
+  if (positive.length === 0) return { min: 1e-6, max: 1, zero: 1e-6, zeros: true };
   let min = 10 ** Math.floor(Math.log10(Math.min(...positive)) + 1e-9);
   const max = 10 ** Math.ceil(Math.log10(Math.max(...positive)) - 1e-9);
-  if (ys.some((y) => !(y > 0))) min /= 10;
-  return { min, max: max === min ? min * 10 : max, zero: min };
+  const zeros = ys.some((y) => !(y > 0));
+  if (zeros) min /= 10;
+  return { min, max: max === min ? min * 10 : max, zero: min, zeros };
 }
+
+// The lower edge is where zeros are drawn: there the axis says 0.
+const withZero = (r, format) => (v) => (r.zeros && v <= r.min * 1.0001 ? format(0) : format(v));
 
 function look(theme) {
   const css = getComputedStyle(document.documentElement);
   const get = (name) => css.getPropertyValue(name).trim();
-  return { ink: get('--ink'), soft: get('--soft'), line: get('--line'), grid: get('--grid'), card: get('--card'), theme };
+  return { ink: get('--ink'), soft: get('--soft'), line: get('--line'), grid: get('--grid'), card: get('--card'), accent: get('--accent'), theme };
 }
 
 function tooltip(style, extra) {
@@ -91,16 +108,15 @@ function valueAxis(style, { name, log, format, min, max }) {
   };
 }
 
-function lines(panel, style) {
-  const colour = colours(panel.curves);
+function lines(panel, style, colour) {
   const r = range(panel);
   const place = (y) => (panel.y.log && !(y > 0) ? r.zero : y);
   const series = panel.curves.map((c, i) => ({
-    name: c.name, type: 'line', color: colour.get(c.name), symbol: kSymbols[i % kSymbols.length], symbolSize: 7,
+    name: c.name, type: 'line', color: colourOf(colour, c.name), symbol: kSymbols[i % kSymbols.length], symbolSize: 7,
     lineStyle: { width: 2, type: c.name.endsWith(': bound') ? 'dashed' : 'solid' }, emphasis: { focus: 'series' }, z: 3,
     data: c.points.map((p) => ({
       value: [p.x, place(p.y)], text: p.text, spread: p.spread,
-      itemStyle: panel.y.log && !(p.y > 0) ? { color: style.card, borderColor: colour.get(c.name), borderWidth: 2 } : undefined,
+      itemStyle: panel.y.log && !(p.y > 0) ? { color: style.card, borderColor: colourOf(colour, c.name), borderWidth: 2 } : undefined,
     })),
   }));
   const byCurve = new Map();
@@ -109,9 +125,9 @@ function lines(panel, style) {
   const papers = [];
   for (const [curve, points] of byCurve) {
     const own = panel.curves.find((c) => c.name === points[0].series || c.name.startsWith(`${points[0].series}: `));
-    const c = own ? colour.get(own.name) : ['#a3a7ae', '#b9a184', '#93a8a0', '#b29bb0'][other++ % 4];
+    const c = own ? colourOf(colour, own.name) : ['#a3a7ae', '#b9a184', '#93a8a0', '#b29bb0'][other++ % 4];
     const name = `${curve} (published)`;
-    papers.push({ name, colour: c });
+    papers.push({ name, colour: c, off: own && own.shown === false });
     const levels = points.filter((p) => p.x === null);
     const placed = points.filter((p) => p.x !== null).sort((a, b) => a.x - b.x);
     series.push({
@@ -124,7 +140,7 @@ function lines(panel, style) {
       },
     });
   }
-  const format = ticks(panel.y.unit);
+  const format = panel.y.log ? withZero(r, ticks(panel.y.unit)) : ticks(panel.y.unit);
   const option = {
     animation: false,
     grid: { left: 12, right: 22, top: 34, bottom: 36, containLabel: true },
@@ -141,7 +157,8 @@ function lines(panel, style) {
       name: panel.y.label, nameLocation: 'end', nameGap: 14, nameTextStyle: { color: style.soft, align: 'left' }, scale: false },
     series,
   };
-  return { option, keys: [...panel.curves.map((c) => ({ name: c.name, colour: colour.get(c.name) })), ...papers.map((p) => ({ ...p, paper: true }))] };
+  const keys = panel.curves.map((c) => ({ name: c.name, colour: colourOf(colour, c.name), off: c.shown === false }));
+  return { option, keys: [...keys, ...papers.map((p) => ({ ...p, paper: true }))] };
 }
 
 function bars(panel, style) {
@@ -153,13 +170,16 @@ function bars(panel, style) {
   const place = (y) => (panel.y.log && !(y > 0) ? r.zero : y);
   const series = [];
   const keys = [];
+  // An empty place would look like a bar that is missing.
+  const zero = (y) => (y > 0 ? {} : { zero: true, label: { show: true, position: 'right', distance: 3, color: style.soft, fontSize: 10, formatter: '0' } });
+  const marked = (n) => (n === panel.recommended ? `{best|${n}}\n{hint|recommended}` : n);
   panel.curves.forEach((c, i) => {
     const colour = kPalette[i % kPalette.length];
     const at = new Map(c.points.map((p) => [p.x, p]));
     keys.push({ name: c.name, colour });
     series.push({
-      name: c.name, type: 'bar', color: colour, barMaxWidth: 14, barGap: '10%',
-      data: names.map((n) => (at.has(n) ? { value: place(at.get(n).y), text: at.get(n).text, spread: at.get(n).spread } : null)),
+      name: c.name, type: 'bar', color: colour, barMaxWidth: 14, barGap: '10%', barMinHeight: 2,
+      data: names.map((n) => (at.has(n) ? { value: place(at.get(n).y), text: at.get(n).text, spread: at.get(n).spread, ...zero(at.get(n).y) } : null)),
     });
     const papers = panel.published.filter((p) => !p.metric || p.metric === c.name);
     if (papers.length === 0) return;
@@ -172,7 +192,7 @@ function bars(panel, style) {
       data: names.map((n) => (published.has(n) ? { value: place(published.get(n).y), text: `${published.get(n).text}, published` } : null)),
     });
   });
-  const format = ticks(panel.y.unit);
+  const format = panel.y.log ? withZero(r, ticks(panel.y.unit)) : ticks(panel.y.unit);
   const option = {
     animation: false,
     grid: { left: 8, right: 24, top: 8, bottom: 36, containLabel: true },
@@ -183,7 +203,7 @@ function bars(panel, style) {
     }),
     xAxis: { startValue: panel.y.log ? r.min : 0, ...valueAxis(style, { name: panel.y.label, log: panel.y.log, format, ...(panel.y.log ? { min: r.min, max: r.max } : { min: 0 }) }) },
     yAxis: {
-      type: 'category', data: names, inverse: true, axisLabel: { color: style.ink, interval: 0 },
+      type: 'category', data: names, inverse: true, axisLabel: { color: style.ink, interval: 0, formatter: marked, rich: { best: { color: style.accent, fontWeight: 'bold' }, hint: { color: style.accent, fontSize: 10 } } },
       axisLine: { lineStyle: { color: style.line } }, axisTick: { show: false },
     },
     series,
@@ -192,31 +212,60 @@ function bars(panel, style) {
   return { option, keys, height: Math.max(180, rows) };
 }
 
-// Returns draw(theme): makes the chart, or makes it again in another theme.
-export function drawChart(box, legend, panel) {
-  let chart = null;
-  const hidden = new Set();
+// Returns draw(theme): makes the charts, or makes them again in another theme. One legend for all: a box for known negatives
+// and one for strangers show the same filters.
+export function drawChart(boxes, legend, panels) {
+  const charts = boxes.map(() => null);
+  const colour = panels[0].chart === 'bars' ? null : colours(panels[0].curves);
+  let hidden = null;
   return (theme) => {
     const style = look(theme);
-    const { option, keys, height } = panel.chart === 'bars' ? bars(panel, style) : lines(panel, style);
-    if (height) box.style.height = `${height}px`;
-    if (!chart) {
-      chart = echarts.init(box, null, { renderer: 'svg' });
-      new ResizeObserver(() => chart.resize()).observe(box);
-    }
-    option.legend = { show: false, selected: Object.fromEntries([...hidden].map((name) => [name, false])) };
-    chart.setOption(option, true);
-    box.dataset.drawn = 'yes';
+    const made = panels.map((p) => (p.chart === 'bars' ? bars(p, style) : lines(p, style, colour)));
+    const { keys } = made[0];
+    if (!hidden) hidden = new Set(keys.filter((k) => k.off).map((k) => k.name));
+    // "habf: measured" hides with it the strangers of habf once no curve of habf is left.
+    const isHidden = (name) => {
+      if (keys.some((k) => k.name === name)) return hidden.has(name);
+      const own = keys.filter((k) => k.name.startsWith(`${name}: `));
+      return own.length > 0 && own.every((k) => hidden.has(k.name));
+    };
+    const select = (i) => Object.fromEntries(made[i].option.series.map((s) => [s.name, !isHidden(s.name)]));
+    made.forEach(({ option, height }, i) => {
+      if (height) boxes[i].style.height = `${height}px`;
+      if (!charts[i]) {
+        charts[i] = echarts.init(boxes[i], null, { renderer: 'svg' });
+        new ResizeObserver(() => charts[i].resize()).observe(boxes[i]);
+      }
+      option.legend = { show: false, selected: select(i) };
+      charts[i].setOption(option, true);
+      boxes[i].dataset.drawn = 'yes';
+    });
     legend.textContent = '';
-    for (const k of keys) {
+    const buttons = new Map();
+    const update = () => {
+      for (const [name, button] of buttons) button.setAttribute('aria-pressed', String(!hidden.has(name)));
+      charts.forEach((chart, i) => chart.setOption({ legend: { selected: select(i) } }));
+    };
+    for (const k of [...keys.filter((k) => !k.off), ...keys.filter((k) => k.off)]) {
       const key = el('i', { style: k.paper ? `border-color:${k.colour}` : `background:${k.colour}`, class: k.paper ? 'paper' : 'own' });
       const button = el('button', { type: 'button', 'aria-pressed': String(!hidden.has(k.name)) }, key, k.name);
       button.addEventListener('click', () => {
         if (!hidden.delete(k.name)) hidden.add(k.name);
-        button.setAttribute('aria-pressed', String(!hidden.has(k.name)));
-        chart.dispatchAction({ type: 'legendToggleSelect', name: k.name });
+        update();
       });
+      buttons.set(k.name, button);
       legend.append(button);
+    }
+    const off = keys.filter((k) => k.off).map((k) => k.name);
+    if (off.length > 0) {
+      const all = el('button', { type: 'button', class: 'all' }, `show ${off.length} more`);
+      all.addEventListener('click', () => {
+        const show = off.some((name) => hidden.has(name));
+        for (const name of off) show ? hidden.delete(name) : hidden.add(name);
+        all.textContent = show ? `hide ${off.length}` : `show ${off.length} more`;
+        update();
+      });
+      legend.append(all);
     }
   };
 }
