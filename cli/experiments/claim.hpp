@@ -56,11 +56,12 @@ struct Claim {
   const char* published = "";            // the paper's value, as it gives it
   const char* experiment = "";           // the figure of ours that shows it
   std::vector<const char*> panels = {};  // empty: no rows can decide it, and `missing` says why
-  std::vector<const char*> of = {};      // series; the lowest of them counts
-  std::vector<const char*> over = {};    // divided by the lowest of these; empty: by nothing
-  bool apart = false;                    // the curve is, at each x, the highest of all series over the lowest
-  const char* metric = "";               // empty: the panel's first
-  const char* over_metric = "";          // empty: as metric
+  // Series; the lowest of them counts. "HABF as in the paper|habf": the first that was measured.
+  std::vector<const char*> of = {};
+  std::vector<const char*> over = {};  // divided by the lowest of these; empty: by nothing
+  bool apart = false;                  // the curve is, at each x, the highest of all series over the lowest
+  const char* metric = "";             // empty: the panel's first
+  const char* over_metric = "";        // empty: as metric
   Reading reading = Reading::everywhere;
   Range range = {};
   double from = -std::numeric_limits<double>::infinity();  // x outside are left out; a finite end must be measured
@@ -76,11 +77,13 @@ std::span<const Claim> claims();
 struct Ruling {
   Verdict verdict = Verdict::out_of_reach;
   std::string ours;    // "2.3x to 4.1x"; empty without rows
+  std::string series;  // what was judged: "habf over bloom"
   std::string remark;  // why, or what is missing
 };
 Ruling judge(const Claim& claim, const std::vector<const nlohmann::ordered_json*>& lines);
 
-// The claims of figures that have lines, judged: [{"source", "text", "published", "figure", "ours", "verdict", "remark"}].
+// The claims of figures that have lines, judged:
+// [{"source", "text", "published", "figure", "series", "ours", "verdict", "remark"}].
 nlohmann::ordered_json judged_claims(const std::vector<const nlohmann::ordered_json*>& lines);
 
 // The files of papers/, one for each source.

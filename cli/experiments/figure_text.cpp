@@ -150,9 +150,11 @@ std::string markdown_of(const Json& data) {
         if (found == notes.end()) found = notes.insert(found, remark);
         mark = fmt::format(" ({})", found - notes.begin() + 1);
       }
-      out += fmt::format("| {} | {}; {} | {} | {} | {}{} |\n", plain(c["text"]), plain(c["source"]), plain(c["figure"]),
-                         plain(c["published"]), plain(c["ours"]),
-                         c["verdict"] == "contradicted" ? "**contradicted**" : plain(c["verdict"]), mark);
+      const std::string series = plain(c["series"]);
+      out +=
+          fmt::format("| {} | {}; {}{} | {} | {} | {}{} |\n", plain(c["text"]), plain(c["source"]), plain(c["figure"]),
+                      series.empty() ? "" : ": " + series, plain(c["published"]), plain(c["ours"]),
+                      c["verdict"] == "contradicted" ? "**contradicted**" : plain(c["verdict"]), mark);
     }
     if (!notes.empty()) out += "\n";
     for (std::size_t i = 0; i < notes.size(); ++i) out += fmt::format("{}. {}\n", i + 1, notes[i]);

@@ -57,7 +57,7 @@ double relative_error(const Json& line, const Value& v, std::string_view metric)
   return 1 / std::sqrt(std::max(1.0, v.y * n));
 }
 
-Curve curve_of(const PanelValues& v, const char* series, std::string_view metric) {
+Curve curve_of(const PanelValues& v, const std::string& series, std::string_view metric) {
   Curve out;
   for (const auto& [x, value] : v.measured(series, metric)) {
     const auto& lines = v.lines.at(series);
@@ -66,6 +66,16 @@ Curve curve_of(const PanelValues& v, const char* series, std::string_view metric
     out[x] = {value.y, relative_error(line, value, metric), value.low, value.high};
   }
   return out;
+}
+
+// Of names with | between them the first that has rows; else the last.
+std::string measured_series(const PanelValues& v, std::string_view names) {
+  for (;;) {
+    const std::size_t bar = names.find('|');
+    const std::string name(names.substr(0, bar));
+    if (bar == names.npos || v.lines.contains(name)) return name;
+    names.remove_prefix(bar + 1);
+  }
 }
 
 struct Number {
@@ -105,12 +115,12 @@ class Judge {
   }
 
   Ruling make() {
-    if (c_.panels.empty()) return {Verdict::out_of_reach, "", c_.missing};
+    if (c_.panels.empty()) return {Verdict::out_of_reach, "", "", c_.missing};
     std::vector<Curve> curves;
     for (const PanelValues& v : panels_) {
       Curve curve = read(v);
       if (curve.empty()) return without_rows();
-      if (v.size == Size::tiny) return {Verdict::out_of_reach, "", "rows of --size tiny measure nothing"};
+      if (v.size == Size::tiny) return {Verdict::out_of_reach, "", "", "rows of --size tiny measure nothing"};
       curves.push_back(std::move(curve));
     }
     if (c_.reading == Reading::lowest) return lowest(curves);
@@ -128,6 +138,25 @@ class Judge {
     double low = numbers[0].q, high = low;
     for (const Number& n : numbers) low = std::min(low, n.q), high = std::max(high, n.q);
     std::string ours = text(low) == text(high) ? text(low) : fmt::format("{} to {}", text(low), text(high));
+    switch (c_.reading) {
+      case Reading::steps:
+        ours += " per step";
+        break;
+      case Reading::change:
+        ours += " from first to last";
+        break;
+      case Reading::evenness:
+        ours += " from least to most";
+        break;
+      case Reading::spread:
+        ours += " between shuffles";
+        break;
+      case Reading::mean:
+        ours += " on average";
+        break;
+      default:
+        break;
+    }
     if (numbers.size() > 1 && in > 0 && in < numbers.size())
       ours += fmt::format("; so at {} of {} points", in, numbers.size());
     return with(verdict, std::move(ours));
@@ -140,11 +169,22 @@ class Judge {
       remark = "so few errors were made that chance explains the difference";
     else if (verdict == Verdict::contradicted && *c_.why)
       remark = *c_.tested ? fmt::format("{} Tested: {}.", c_.why, c_.tested) : fmt::format("A guess: {}", c_.why);
-    return {verdict, std::move(ours), std::move(remark)};
+    return {verdict, std::move(ours), series(), std::move(remark)};
+  }
+
+  std::string series() const {
+    const auto names = [&](const std::vector<const char*>& list) {
+      std::string out;
+      for (const char* name : list) (out += out.empty() ? "" : ", ") += measured_series(panels_[0], name);
+      return out;
+    };
+    if (c_.apart) return "all series";
+    const bool itself = c_.over.empty() || names(c_.over) == names(c_.of);
+    return itself ? names(c_.of) : fmt::format("{} over {}", names(c_.of), names(c_.over));
   }
 
   Ruling without_rows() const {
-    return {Verdict::out_of_reach, "",
+    return {Verdict::out_of_reach, "", "",
             *c_.missing ? c_.missing : fmt::format("not in these results; naysay bench {} measures it", c_.experiment)};
   }
 
@@ -194,7 +234,7 @@ class Judge {
   static Curve least(const PanelValues& v, const std::vector<const char*>& names, std::string_view metric) {
     Curve out;
     for (std::size_t i = 0; i < names.size(); ++i) {
-      const Curve c = curve_of(v, names[i], metric);
+      const Curve c = curve_of(v, measured_series(v, names[i]), metric);
       if (i == 0) out = c;
       std::erase_if(out, [&](const auto& at) { return !c.contains(at.first); });
       for (auto& [x, p] : out)
@@ -336,6 +376,7 @@ Json judged_claims(const std::vector<const Json*>& lines) {
                    {"text", c.text},
                    {"published", c.published},
                    {"figure", c.experiment},
+                   {"series", ruling.series},
                    {"ours", ruling.ours},
                    {"verdict", kVerdictNames[static_cast<int>(ruling.verdict)]},
                    {"remark", ruling.remark}});

@@ -51,7 +51,7 @@ function claims() {
   };
   const row = (c) => el('tr', { 'data-verdict': c.verdict },
     el('td', { 'data-label': 'claim' }, c.text),
-    el('td', { 'data-label': 'where' }, c.source, ' ', el('a', { href: `#${c.figure}` }, c.figure)),
+    el('td', { 'data-label': 'where' }, c.source, ' ', el('a', { href: `#${c.figure}` }, c.figure), c.series ? el('small', {}, ` ${c.series}`) : ''),
     el('td', { 'data-label': 'paper' }, c.published),
     el('td', { 'data-label': 'ours' }, c.ours || '\u2013'),
     el('td', { 'data-label': 'verdict' }, tag(c.verdict),

@@ -102,7 +102,7 @@ void add_learned_claims(std::vector<Claim>& to) {
               .panels = {"c", "d"},
               .of = {"learned-bloom", "ada-bloom", "sandwiched-bloom"},
               .over = {"habf"},
-              .metric = "query_ns",
+              .metric = "query_over",
               .range = at_least(500),
               .why = kCheapModel},
              {.source = "HABF, V-J",
