@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "commands/bench_ingest.hpp"
+#include "commands/bench_optimisers.hpp"
 #include "commands/bench_updates.hpp"
 #include "commands/commands.hpp"
 #include "experiments/figures.hpp"
@@ -48,6 +49,8 @@ void list() {
   for (const Experiment& e : experiments()) table.add({e.name, e.title, e.source});
   table.add(
       {"ingest", "lines and bytes per second of reading files, next to wc -l; only alone, not in all", "README.md"});
+  table.add({"stack-optimisers", "our search for the layers of a stack next to NLopt's; only alone, not in all",
+             "Deeds 2020, 2.1.5"});
   table.add({"updates", "a year of daily updates; only alone, not in all", "docs/updates.md"});
   fmt::print("{}\nnaysay bench NAME... measures some of them, naysay bench all measures all.\n", table.text());
 }
@@ -103,6 +106,10 @@ void run(const Options& o) {
   if (o.names == std::vector<std::string>{"ingest"}) {
     need_size(o.size);
     return bench_ingest(o.size, o.seed, o.out);
+  }
+  if (o.names == std::vector<std::string>{"stack-optimisers"}) {
+    need_size(o.size);
+    return bench_optimisers(o.size);
   }
   const auto chosen = need_experiments(o.names.empty() ? std::vector<std::string>{"speed"} : o.names);
   const auto filters = need_filters(o.filters);
