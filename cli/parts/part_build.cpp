@@ -30,7 +30,7 @@ void for_each_key(const std::vector<std::string>& paths, bool nul, const Hasher&
       take(hasher(line.text));
       return Ok{};
     }));
-    note_keys(file, tally);
+    note_keys(file.name(), tally);
   }
 }
 // Calls take(digest, cost) for every known negative of the files.
@@ -46,7 +46,7 @@ void for_each_known(const std::vector<std::string>& paths, bool nul, const Hashe
       take(hasher(parsed.key), parsed.cost);
       return Ok{};
     }));
-    note_negatives(file, tally);
+    note_negatives(file.name(), tally);
   }
 }
 
