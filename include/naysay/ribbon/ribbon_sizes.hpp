@@ -11,6 +11,8 @@
 // `tight` is smallest, slots and table together, at one or two planes. `quick` tries fewer seeds and adds fewer rows,
 // for 0.4 % more slots. The report of a build says how many seeds were tried ("shards", "shards retried").
 //
+// BumpedSizes, at the end, is the same for a ribbon that bumps keys.
+//
 // For a rate between two powers of 1/2 some shards have one plane more than the others. That costs up to 0.086 bits per
 // key more than log2(1/fpr), half-way between the powers (Jensen's gap), and nothing at the powers.
 #pragma once
@@ -66,6 +68,35 @@ class RibbonSizes {
   unsigned width_;
   std::uint64_t shard_keys_;
   std::uint64_t slack_;  // in thousandths
+};
+
+// BumpedSizes: the same for a ribbon with bumping (detail/bumped_layout.hpp). There are 1.04 keys per slot, and 4 % of the
+// keys are bumped into a second ribbon of width 128.
+//
+//   slots per key    1 / 1.04 + kShare * 1.0077 = 1.0018
+//   thresholds       2 bits per 128 slots = 0.0150 bits per key; the table of the second ribbon: 0.0004
+//
+// So 8 planes cost 8.030 bits per key, 1.0038 of the limit. Small sets cost more: a bucket at the end, the rounding of
+// the second ribbon. From kFewest keys on it is the smaller one of the two.
+class BumpedSizes {
+ public:
+  static constexpr std::uint64_t kFewest = 50'000;
+  static constexpr std::uint64_t kMost = std::uint64_t{1} << 32;  // then there are fewer slots than 2^32
+  static constexpr double kShare = 0.04;                          // of the keys that are bumped, on average or more
+  static constexpr std::uint64_t kBucket = 128;
+
+  static std::uint64_t slots(std::uint64_t keys) noexcept { return (keys * 25 / 26 + kBucket - 1) / kBucket * kBucket; }
+  static constexpr RibbonSizes second() noexcept { return {128, RibbonFit::quick}; }
+
+  // For many keys.
+  static double slots_per_key() noexcept { return 25.0 / 26 + kShare * second().slots_per_key(); }
+  static double table_bits_per_key() noexcept {
+    return 2.0 / kBucket * 25 / 26 + kShare * second().table_bits_per_key();
+  }
+  static double bits_per_key(double planes) noexcept { return planes * slots_per_key() + table_bits_per_key(); }
+  static double planes_within(double bits_per_key) noexcept {
+    return std::max(0.0, (bits_per_key - table_bits_per_key()) / slots_per_key());
+  }
 };
 
 }  // namespace naysay::ribbon

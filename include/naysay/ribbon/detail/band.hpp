@@ -134,10 +134,17 @@ class Band {
   // Adds equation(0) .. equation(count - 1). False as soon as one is refused; some of the others are added by then.
   template <class Make>
   bool add_all(std::uint32_t count, std::uint32_t planes, const Make& equation) noexcept {
-#if NAYSAY_X86
-    if (simd() >= Simd::avx2) return add_all_bmi(count, planes, equation);
-#endif
-    return add_all_body(count, planes, equation);
+    return add_any(count, planes, equation, [](std::uint32_t) {});
+  }
+  // The same, but all or none: if one is refused, the slots that the others used are freed again.
+  template <class Make>
+  bool add_group(std::uint32_t count, std::uint32_t planes, const Make& equation) {
+    if (group_.size() < count) group_.resize(count);
+    std::uint32_t placed = 0, *group = group_.data();
+    const auto note = [&](std::uint32_t slot) { group[placed++] = slot; };
+    if (add_any(count, planes, equation, note)) return true;
+    for (std::uint32_t i = 0; i < placed; ++i) take_back(group[i], 0);
+    return false;
   }
 
   // The value of a free slot: bit j for plane j.
@@ -192,8 +199,24 @@ class Band {
     return true;
   }
 
-  template <class Make>
-  [[gnu::always_inline]] bool add_all_body(std::uint32_t count, std::uint32_t planes, const Make& equation) noexcept {
+  // Calls note(slot) for each slot that it uses.
+  template <class Make, class Note>
+  [[gnu::always_inline]] bool add_any(std::uint32_t count, std::uint32_t planes, const Make& equation,
+                                      const Note& note) noexcept {
+#if NAYSAY_X86
+    if (simd() >= Simd::avx2) return add_all_bmi(count, planes, equation, note);
+#endif
+    return add_all_body(count, planes, equation, note);
+  }
+  template <class Note>
+  [[gnu::always_inline]] bool add_noted(const Equation<w>& e, std::uint32_t planes, const Note& note) noexcept {
+    const Added added = add(e, planes);
+    if (added.fate == Fate::placed) note(added.slot);
+    return added.fate != Fate::refused;
+  }
+  template <class Make, class Note>
+  [[gnu::always_inline]] bool add_all_body(std::uint32_t count, std::uint32_t planes, const Make& equation,
+                                           const Note& note) noexcept {
     std::uint32_t next = 0;
     if (count >= kLanes) {
       std::array<Equation<w>, kLanes> lane;
@@ -204,6 +227,7 @@ class Band {
           if (is_free(e.start)) {
             rows_[e.start] = e.coefficients;
             bits_[e.start] = e.bits;
+            note(e.start);
           } else if (reduce(e)) {
             continue;
           } else if ((e.bits & planes) != 0) {
@@ -211,7 +235,7 @@ class Band {
           }
           if (next == count) {  // no more equations for this lane; the others finish one by one
             for (unsigned other = 0; other < kLanes; ++other)
-              if (other != l && add(lane[other], planes).fate == Fate::refused) return false;
+              if (other != l && !add_noted(lane[other], planes, note)) return false;
             return true;
           }
           e = equation(next++);
@@ -219,7 +243,7 @@ class Band {
       }
     }
     for (; next < count; ++next)
-      if (add(equation(next), planes).fate == Fate::refused) return false;
+      if (!add_noted(equation(next), planes, note)) return false;
     return true;
   }
 
@@ -248,10 +272,10 @@ class Band {
   }
 
 #if NAYSAY_X86
-  template <class Make>
+  template <class Make, class Note>
   NAYSAY_TARGET(NAYSAY_AVX2)
-  bool add_all_bmi(std::uint32_t count, std::uint32_t planes, const Make& equation) noexcept {
-    return add_all_body(count, planes, equation);
+  bool add_all_bmi(std::uint32_t count, std::uint32_t planes, const Make& equation, const Note& note) noexcept {
+    return add_all_body(count, planes, equation, note);
   }
   template <unsigned lanes>
   NAYSAY_TARGET(NAYSAY_AVX2)
@@ -289,6 +313,7 @@ class Band {
 
   std::vector<Coefficients<w>> rows_;  // a row's first coefficient is 1, so word[0] == 0 means free
   std::vector<std::uint32_t> bits_;
+  std::vector<std::uint32_t> group_;  // slots that add_group() used
 };
 
 }  // namespace naysay::ribbon::detail

@@ -149,6 +149,11 @@ class RibbonLayout {
     words_ = Array<std::uint64_t>(poor_ + words_for_bits(end + 1) * planes_ + (rich_ != 0));
   }
 
+  // The offset that makes poor + q * planes the first word of block q: one word for each rich block, rounded up to a
+  // cache line.
+  static std::uint64_t poor_words(std::uint64_t rich_blocks) noexcept {
+    return divide_up(rich_blocks, kCacheLine / 8) * (kCacheLine / 8);
+  }
   static std::uint64_t table_bits(std::uint64_t shards) noexcept { return 32 * (shards + 1); }
 
   // On average over the shards. Requires !is_absent().
@@ -266,12 +271,6 @@ class RibbonLayout {
     std::uint64_t all = 0;
     for (std::uint32_t size : sizes) all += size;
     return static_cast<std::uint32_t>(all / std::max<std::uint64_t>(1, sizes.size()));
-  }
-
-  // The offset that makes poor + q * planes the first word of block q: one word for each rich block, rounded up to a
-  // cache line.
-  static std::uint64_t poor_words(std::uint64_t rich_blocks) noexcept {
-    return divide_up(rich_blocks, kCacheLine / 8) * (kCacheLine / 8);
   }
 
   Directory<std::uint32_t> table_;

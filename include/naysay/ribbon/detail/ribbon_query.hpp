@@ -45,13 +45,14 @@ template <unsigned w>
 }
 
 // Windows are fetched one chunk ahead of the chunk that is tested, so cache misses overlap each other and the tests.
-template <unsigned w>
-void query_batch(const RibbonLayout& f, std::span<const Digest> keys, std::uint8_t* out) noexcept {
+// probe_at(i) is the window of keys[i].
+template <unsigned w, class Probing>
+void query_probes(std::size_t keys, const Probing& probe_at, std::uint8_t* out) noexcept {
   std::array<std::array<RibbonProbe, kChunk>, 2> ring;
   const auto fetch = [&](std::size_t i, auto& probes) {
-    const std::size_t count = std::min(keys.size() - i, kChunk);
+    const std::size_t count = std::min(keys - i, kChunk);
     for (std::size_t j = 0; j < count; ++j) {
-      probes[j] = probe<w>(f, keys[i + j]);
+      probes[j] = probe_at(i + j);
       const std::uint64_t* end = probes[j].block + probes[j].planes * (w / 64 + 1);
       for (const std::uint64_t* line = probes[j].block; line < end; line += kCacheLine / sizeof *line)
         __builtin_prefetch(line);
@@ -67,6 +68,11 @@ void query_batch(const RibbonLayout& f, std::span<const Digest> keys, std::uint8
     count = next;
     turn ^= 1;
   }
+}
+template <unsigned w>
+void query_batch(const RibbonLayout& f, std::span<const Digest> keys, std::uint8_t* out) noexcept {
+  query_probes<w>(
+      keys.size(), [&](std::size_t i) { return probe<w>(f, keys[i]); }, out);
 }
 
 // Requires !f.is_absent().

@@ -7,7 +7,7 @@
 //
 //   group i        split_eight    shards and table entries of eight keys
 //   group i - 1    probe_eight    equations and places; then fetch_eight prefetches their windows
-//   group i - 1 - kFlight         EightProbes::wrong tests the windows, which have arrived meanwhile
+//   group i - 1 - kFlight         test_eight tests the windows, which have arrived meanwhile
 //
 // If every shard has eight planes, a block is exactly one cache line. Loops that know this cost two thirds of the time
 // of those that do not; RibbonLayout::fit therefore prefers eight planes for all shards to nine planes for a few.
@@ -145,7 +145,7 @@ Lanes load(const T (&from)[8]) noexcept {
 // Eight probes, computed together: one in each lane.
 template <unsigned w>
 struct alignas(64) EightProbes {
-  // Known after split_eight.
+  // Known after split_eight. In a BumpedLayout: start slots, and thresholds.
   std::uint64_t shard[8], rest[8], entries[8];
   // Known after probe_eight.
   const std::uint64_t* block[8];
@@ -232,6 +232,27 @@ template <unsigned w>
   return test_avx512<w>(probe<w>(f, d));
 }
 
+// Where eight windows lie that begin at these slots, in a RibbonLayout or a BumpedLayout.
+template <unsigned w, bool eight_planes, class Layout>
+[[gnu::always_inline]] NAYSAY_TARGET(NAYSAY_AVX512) inline void place_eight(const Layout& f, Lanes slot,
+                                                                            EightProbes<w>& out) noexcept {
+  constexpr Lanes kZero = {};
+  const Lanes q = slot >> 6, words = kZero + reinterpret_cast<std::uintptr_t>(f.words());
+  if constexpr (eight_planes) {
+    store(out.block, words + (q << 6));
+  } else {
+    const auto is_rich = (Lanes)(q < kZero + f.rich_blocks());  // all ones or none
+    const Lanes planes = f.planes() - is_rich;
+    const Lanes block = words + 8 * (multiply32(q, planes) + (f.poor() & ~is_rich));
+    const std::uint64_t last_eight = (f.most_planes() - 1) / 8 * 8;
+    store(out.block, block);
+    store(out.planes, planes);
+    store(out.end, block + planes * (w / 8 + 8) - 8);
+    store(out.tail, planes > kZero + last_eight ? block : block - 8 * last_eight);
+  }
+  store(out.shift, slot);
+}
+
 // probe() of eight keys, operation by operation, in two steps. The first is SplitBoth{}(d, f.shards()) and the reads of
 // entry(); eight single reads, since gather instructions are slow on machines with a microcode fix for their leak.
 template <unsigned w>
@@ -260,31 +281,16 @@ template <unsigned w, bool eight_planes>
   const Lanes h = lo * (2 * (both & 0xff) + 0x9e3779b97f4a7c15u), sum = h + load(out.rest);
   const Lanes at = multiply32(sum >> 32, last + (1 + 2 * pile)) >> 32;
   const Lanes start = least(most(at, kZero + pile) - pile, last);
-  const Lanes slot = multiply32(load(out.shard), kZero + f.step()) + off + start, q = slot >> 6;
-
-  const Lanes words = kZero + reinterpret_cast<std::uintptr_t>(f.words());
-  if constexpr (eight_planes) {
-    store(out.block, words + (q << 6));
-  } else {
-    const auto is_rich = (Lanes)(q < kZero + f.rich_blocks());  // all ones or none
-    const Lanes planes = f.planes() - is_rich;
-    const Lanes block = words + 8 * (multiply32(q, planes) + (f.poor() & ~is_rich));
-    const std::uint64_t last_eight = (f.most_planes() - 1) / 8 * 8;
-    store(out.block, block);
-    store(out.planes, planes);
-    store(out.end, block + planes * (w / 8 + 8) - 8);
-    store(out.tail, planes > kZero + last_eight ? block : block - 8 * last_eight);
-  }
+  place_eight<w, eight_planes>(f, multiply32(load(out.shard), kZero + f.step()) + off + start, out);
   store(out.bits, sum >> 16);
-  store(out.shift, slot);
   store(out.coefficients[0], h | 1);
   if constexpr (w == 128) store(out.coefficients[1], remix(h + 0xe7037ed1a0b428dbu));
 }
 // Prefetches the windows. With eight planes: to the second-level cache, which is faster for large filters than the
 // first. Otherwise: to the first level. A filter that fits the third level fetches only the lines in which blocks
 // begin, which is cheaper; a larger one every line of the windows.
-template <unsigned w, bool eight_planes>
-[[gnu::always_inline]] NAYSAY_TARGET(NAYSAY_AVX512) inline void fetch_eight(const RibbonLayout& f,
+template <unsigned w, bool eight_planes, class Layout>
+[[gnu::always_inline]] NAYSAY_TARGET(NAYSAY_AVX512) inline void fetch_eight(const Layout& f,
                                                                             const EightProbes<w>& eight) noexcept {
   constexpr int kLevel = eight_planes ? 2 : 3;
   const bool large = f.word_count() > kThirdLevelWords;
@@ -294,6 +300,19 @@ template <unsigned w, bool eight_planes>
     for (unsigned at = 0; at < words; at += step) __builtin_prefetch(eight.block[i] + at, 0, kLevel);
     if (!eight_planes && large) __builtin_prefetch(eight.end[i], 0, kLevel);
   }
+}
+
+// Tests the windows, which have arrived meanwhile. `most`: the planes of the richest key.
+template <unsigned w, bool eight_planes>
+[[gnu::always_inline]] NAYSAY_TARGET(NAYSAY_AVX512) inline void test_eight(const EightProbes<w>& eight, unsigned most,
+                                                                           std::uint8_t* out) noexcept {
+  std::uint64_t wrong = 0;
+  if constexpr (eight_planes)
+    wrong = eight.wrong();
+  else
+    for (unsigned first = 0; first < most; first += 8) wrong |= eight.wrong(first, most);
+  const __m128i yes = _mm_cmpeq_epi8(_mm_cvtsi64_si128(static_cast<long long>(wrong)), _mm_setzero_si128());
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(out), _mm_and_si128(yes, _mm_set1_epi8(1)));
 }
 
 // Batches, eight keys at a time, in a ring of groups: one group is split, the one before it probed and fetched, and the
@@ -313,16 +332,7 @@ void query_eights(const RibbonLayout& f, std::span<const Digest> keys, std::uint
   const unsigned most = f.most_planes();
   const bool fetches = f.word_count() > kSecondLevelWords;
   for (std::size_t i = 0; i < eights + 1 + kFlight; ++i) {
-    if (i > kFlight) {
-      const auto& eight = ring[i % (kFlight + 1)];
-      std::uint64_t wrong = 0;
-      if constexpr (eight_planes)
-        wrong = eight.wrong();
-      else
-        for (unsigned first = 0; first < most; first += 8) wrong |= eight.wrong(first, most);
-      const __m128i yes = _mm_cmpeq_epi8(_mm_cvtsi64_si128(static_cast<long long>(wrong)), _mm_setzero_si128());
-      _mm_storel_epi64(reinterpret_cast<__m128i*>(out + 8 * (i - 1 - kFlight)), _mm_and_si128(yes, _mm_set1_epi8(1)));
-    }
+    if (i > kFlight) test_eight<w, eight_planes>(ring[i % (kFlight + 1)], most, out + 8 * (i - 1 - kFlight));
     if (i < eights) split_eight<w>(f, keys.data() + 8 * i, ring[i % (kFlight + 1)]);
     if (i > 0 && i <= eights) {
       auto& eight = ring[(i - 1) % (kFlight + 1)];
