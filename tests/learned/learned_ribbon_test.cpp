@@ -56,7 +56,7 @@ TEST(LearnedRibbon, AcceptsStrangersLikeTheNegativesFarLessOftenThanARibbonOfIts
 
 TEST(LearnedRibbon, AcceptsNoKindOfStrangerMoreThanMaxTimesAsOftenAsARibbonOfItsSize) {
   const Lists lists(40'000);
-  const auto plain = must_build<Ribbon>({.keys = lists.keys.digests}, {.bits_per_key = 8});
+  const auto plain = must_build<Ribbon>({.keys = lists.keys.digests}, {.bits_per_key = 8, .width = 128});
   for (double times : {1.5, 2.0, 4.0}) {
     const auto f = must_build<LearnedRibbon>(lists.workload(), {.bits_per_key = 8, .max_times = times});
     ASSERT_TRUE(f.is_learned());
