@@ -98,45 +98,45 @@ class Ribbon {
   }
 
   bool may_contain(Digest d) const noexcept {
-    if (bumped_.is_absent()) [[unlikely]]
-      return ribbon::detail::may_contain(layout_, d);
-    return ribbon::detail::may_contain(bumped_, layout_, d);
+    if (both_.band.is_absent()) [[unlikely]]
+      return ribbon::detail::may_contain(both_.second, d);
+    return ribbon::detail::may_contain(both_, d);
   }
   void may_contain(std::span<const Digest> keys, std::uint8_t* out) const noexcept {
-    if (bumped_.is_absent()) return ribbon::detail::may_contain(layout_, keys, out);
-    ribbon::detail::may_contain(bumped_, layout_, keys, out);
+    if (both_.band.is_absent()) return ribbon::detail::may_contain(both_.second, keys, out);
+    ribbon::detail::may_contain(both_, keys, out);
   }
   double expected_fpr() const noexcept {
-    const double shards = layout_.expected_fpr();
-    return bumped_.is_absent() ? shards : bumped_.expected_fpr(shards);
+    const double shards = both_.second.expected_fpr();
+    return both_.band.is_absent() ? shards : both_.band.expected_fpr(shards);
   }
   std::uint64_t size_bits() const noexcept { return bits_of_fields(*this); }
 
-  bool is_bumped() const noexcept { return !bumped_.is_absent(); }
+  bool is_bumped() const noexcept { return !both_.band.is_absent(); }
   void describe(Report& to) const {
     if (is_bumped()) {
-      to.add("slots", static_cast<double>(bumped_.slots()));
-      to.add("planes, on average", bumped_.mean_planes());
-      to.add("bumped share of the slots", bumped_.bumped_share());
+      to.add("slots", static_cast<double>(both_.band.slots()));
+      to.add("planes, on average", both_.band.mean_planes());
+      to.add("bumped share of the slots", both_.band.bumped_share());
     }
-    if (layout_.is_absent()) return;
+    if (both_.second.is_absent()) return;
     const std::string of = is_bumped() ? " of the second ribbon" : "";
-    to.add("shards" + of, static_cast<double>(layout_.shards()));
-    to.add("planes, on average" + of, layout_.mean_planes());
-    to.add("width" + of, layout_.width());
+    to.add("shards" + of, static_cast<double>(both_.second.shards()));
+    to.add("planes, on average" + of, both_.second.mean_planes());
+    to.add("width" + of, both_.second.width());
   }
 
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
-    visit("ribbon", self.layout_);
+    visit("ribbon", self.both_.second);
     if constexpr (requires { visit.version(); } && !std::is_const_v<Self>)
       if (visit.version() < 2) return;
-    visit("bumped", self.bumped_);
+    visit("bumped", self.both_.band);
   }
   Result<Ok> validate() const {
-    if (layout_.is_absent()) return Error{Errc::corrupt, "ribbon: it has no shards; there must be at least one"};
-    if (is_bumped()) NAYSAY_CHECK(bumped_.validate("ribbon"));
-    return layout_.validate("ribbon");
+    if (both_.second.is_absent()) return Error{Errc::corrupt, "ribbon: it has no shards; there must be at least one"};
+    if (is_bumped()) NAYSAY_CHECK(both_.band.validate("ribbon"));
+    return both_.second.validate("ribbon");
   }
 
  private:
@@ -160,8 +160,8 @@ class Ribbon {
     auto layout =
         p.width == 64 ? solve_shards<64>(w.keys, bits, planes, o) : solve_shards<128>(w.keys, bits, planes, o);
     if (!layout) return std::move(layout).error();
-    f.layout_ = std::move(*layout);
-    if (f.layout_.is_absent()) return buys_no_plane(p, sizes_for(p.width == 64 ? 64 : 128).bits_per_key(1));
+    f.both_.second = std::move(*layout);
+    if (f.both_.second.is_absent()) return buys_no_plane(p, sizes_for(p.width == 64 ? 64 : 128).bits_per_key(1));
     return f;
   }
 
@@ -171,18 +171,18 @@ class Ribbon {
     const auto shape = fit(w.keys.size(), p.bits_per_key);
     if (shape.planes == 0 && shape.rich == 0) return buys_no_plane(p, BumpedSizes::bits_per_key(1));
     Ribbon f;
-    f.bumped_ = Bumped(shape);
-    const auto bumped = fill_bumped(f.bumped_, shape, w.keys, o);
+    f.both_.band = Bumped(shape);
+    const auto bumped = fill_bumped(f.both_.band, shape, w.keys, o);
     NAYSAY_CHECK(o.go_on("ribbon"));
     // Hashed keys are nowhere near that. Shards depend less on how they are mixed.
     if (static_cast<double>(bumped.size()) > 2 * BumpedSizes::kShare * keys) {
-      f.bumped_ = {};
+      f.both_.band = {};
       return build_shards(w, p, o);
     }
     // What the bumped keys need is known now; they are given all that is left.
-    NAYSAY_TRY(f.layout_,
-               solve_shards<128>(bumped, bits - static_cast<double>(shape.bits()), f.bumped_.mean_planes(), o));
-    if (f.layout_.is_absent()) return buys_no_plane(p, BumpedSizes::bits_per_key(1));
+    NAYSAY_TRY(f.both_.second,
+               solve_shards<128>(bumped, bits - static_cast<double>(shape.bits()), f.both_.band.mean_planes(), o));
+    if (f.both_.second.is_absent()) return buys_no_plane(p, BumpedSizes::bits_per_key(1));
     o.say("slots", static_cast<double>(shape.slots));
     o.say("bumped keys", static_cast<double>(bumped.size()));
     return f;
@@ -261,8 +261,7 @@ class Ribbon {
     return layout;
   }
 
-  Layout layout_;  // of all keys, or of the bumped ones
-  Bumped bumped_;
+  ribbon::detail::BumpedPair both_;  // without a band the second ribbon holds all keys
 };
 
 static_assert(TunableFilter<Ribbon> && BatchFilter<Ribbon>);

@@ -163,7 +163,7 @@ class BumpedLayout {
     return x % kBucket < level(own);
   }
   unsigned most_planes() const noexcept { return planes_ + (rich_ != 0); }
-  bool has_eight_planes() const noexcept { return planes_ == 8 && rich_ == 0; }  // each block is a cache line
+  bool has_eight_planes() const noexcept { return eight_; }  // each block is a cache line
 
   const std::uint8_t* thresholds() const noexcept { return thresholds_.data(); }
   const std::uint64_t* words() const noexcept { return words_.data(); }
@@ -188,7 +188,10 @@ class BumpedLayout {
           kBucket - std::max(level(threshold(b)), b == 0 ? kWidth - 1 : 0);  // no window ends before slot 63
     return count;
   }
-  void find_poor() noexcept { poor_ = RibbonLayout::poor_words(rich_ / 64); }
+  void find_poor() noexcept {
+    poor_ = RibbonLayout::poor_words(rich_ / 64);
+    eight_ = planes_ == 8 && rich_ == 0;
+  }
 
   Array<std::uint8_t> thresholds_;
   Array<std::uint64_t> words_;
@@ -197,6 +200,7 @@ class BumpedLayout {
   std::uint64_t poor_ = 0;  // block q of the others begins at word poor + q * planes
   Kept kept_;
   std::uint32_t planes_ = 0;
+  bool eight_ = false;
 };
 
 // Where a key lies in a band of `slots` slots.

@@ -2,8 +2,8 @@
 // Queries of a BumpedLayout and of the second ribbon, which holds the bumped keys: one key or a batch, with the
 // instruction set of this machine.
 //
-//   may_contain(bumped, second, key)     one key
-//   may_contain(bumped, second, keys)    many: windows are fetched ahead of the one that is tested
+//   may_contain(pair, key)     one key
+//   may_contain(pair, keys)    many: windows are fetched ahead of the one that is tested
 //
 // A batch tests the window of every key, that of a bumped one too, since nobody knows before which these are. The bumped
 // keys are noted, and the second ribbon answers for them afterwards, in a batch of its own.
@@ -46,9 +46,14 @@ template <bool eight_planes = false>
 }
 
 // lo and hi are passed as two numbers in all functions for one key: GCC 12 builds a Digest in memory, and reading it
-// back as a vector costs 20 ns.
-[[gnu::noinline]] inline bool second_one(const RibbonLayout& second, std::uint64_t lo, std::uint64_t hi) noexcept {
-  return may_contain(second, bumped_digest(lo, hi));
+// back as a vector costs 20 ns. The two ribbons are passed as one, so that all fits into registers.
+struct BumpedPair {
+  BumpedLayout band;
+  RibbonLayout second;
+};
+
+[[gnu::noinline]] inline bool second_one(const BumpedPair& f, std::uint64_t lo, std::uint64_t hi) noexcept {
+  return may_contain(f.second, bumped_digest(lo, hi));
 }
 
 // Bumped keys of a batch whose answers are still to come.
@@ -84,26 +89,24 @@ class BumpedQueue {
   std::size_t size_ = 0;
 };
 
-[[gnu::noinline]] inline bool bumped_scalar(const BumpedLayout& f, const RibbonLayout& second, std::uint64_t lo,
-                                            std::uint64_t hi) noexcept {
-  const BumpedSpot at = bumped_spot(hi, f.slots());
-  if (f.is_bumped(at.start)) [[unlikely]]
-    return second_one(second, lo, hi);
-  return test_scalar<64>(bumped_probe(f, lo, at));
+[[gnu::noinline]] inline bool bumped_scalar(const BumpedPair& f, std::uint64_t lo, std::uint64_t hi) noexcept {
+  const BumpedSpot at = bumped_spot(hi, f.band.slots());
+  if (f.band.is_bumped(at.start)) [[unlikely]]
+    return second_one(f, lo, hi);
+  return test_scalar<64>(bumped_probe(f.band, lo, at));
 }
 
 // In pieces that have no more bumped keys than the queue has room for.
-inline void bumped_batch(const BumpedLayout& f, const RibbonLayout& second, std::span<const Digest> keys,
-                         std::uint8_t* out) noexcept {
-  BumpedQueue queue(second, keys, out);
+inline void bumped_batch(const BumpedPair& f, std::span<const Digest> keys, std::uint8_t* out) noexcept {
+  BumpedQueue queue(f.second, keys, out);
   for (std::size_t first = 0; first < keys.size(); first += BumpedQueue::kRoom) {
     query_probes<64>(
         std::min(keys.size() - first, BumpedQueue::kRoom),
         [&](std::size_t i) {
-          const BumpedSpot at = bumped_spot(keys[first + i].hi, f.slots());
-          if (f.is_bumped(at.start)) [[unlikely]]
+          const BumpedSpot at = bumped_spot(keys[first + i].hi, f.band.slots());
+          if (f.band.is_bumped(at.start)) [[unlikely]]
             queue.add(first + i);
-          return bumped_probe(f, keys[first + i].lo, at);
+          return bumped_probe(f.band, keys[first + i].lo, at);
         },
         out + first);
     queue.answer();
@@ -113,32 +116,39 @@ inline void bumped_batch(const BumpedLayout& f, const RibbonLayout& second, std:
 #if NAYSAY_X86
 
 NAYSAY_TARGET(NAYSAY_AVX2)
-inline bool bumped_avx2(const BumpedLayout& f, const RibbonLayout& second, std::uint64_t lo,
-                        std::uint64_t hi) noexcept {
-  const BumpedSpot at = bumped_spot(hi, f.slots());
-  if (f.is_bumped(at.start)) [[unlikely]]
-    return second_one(second, lo, hi);
-  return test_avx2<64>(bumped_probe(f, lo, at));
+inline bool bumped_avx2(const BumpedPair& f, std::uint64_t lo, std::uint64_t hi) noexcept {
+  const BumpedSpot at = bumped_spot(hi, f.band.slots());
+  if (f.band.is_bumped(at.start)) [[unlikely]]
+    return second_one(f, lo, hi);
+  return test_avx2<64>(bumped_probe(f.band, lo, at));
 }
 
-[[gnu::noinline]] NAYSAY_TARGET(NAYSAY_AVX512) inline bool bumped_any_avx512(const BumpedLayout& f,
-                                                                             const RibbonLayout& second,
-                                                                             std::uint64_t lo,
+[[gnu::noinline]] NAYSAY_TARGET(NAYSAY_AVX512) inline bool bumped_any_avx512(const BumpedPair& f, std::uint64_t lo,
                                                                              std::uint64_t hi) noexcept {
-  const BumpedSpot at = bumped_spot(hi, f.slots());
-  if (f.is_bumped(at.start)) [[unlikely]]
-    return second_one(second, lo, hi);
-  return test_avx512<64>(bumped_probe(f, lo, at));
+  const BumpedSpot at = bumped_spot(hi, f.band.slots());
+  if (f.band.is_bumped(at.start)) [[unlikely]]
+    return second_one(f, lo, hi);
+  const RibbonProbe p = bumped_probe(f.band, lo, at);
+  std::uint32_t wrong = wrong512<64>(p, 0, p.planes, _bzhi_u32(0xff, p.planes));
+  // As often for poor keys as for rich ones: a branch on the planes of the key could not be predicted.
+  for (unsigned first = 8; first < f.band.most_planes(); first += 8)
+    wrong |= wrong512<64>(p, first, p.planes, _bzhi_u32(0xff, std::max(p.planes, first) - first));
+  return wrong == 0;
 }
+// With eight planes: test_avx512(bumped_probe()) in the fewest instructions, which is what one key costs.
 NAYSAY_TARGET(NAYSAY_AVX512)
-inline bool bumped_avx512(const BumpedLayout& f, const RibbonLayout& second, std::uint64_t lo,
-                          std::uint64_t hi) noexcept {
-  if (!f.has_eight_planes()) [[unlikely]]
-    return bumped_any_avx512(f, second, lo, hi);
-  const BumpedSpot at = bumped_spot(hi, f.slots());
-  if (f.is_bumped(at.start)) [[unlikely]]
-    return second_one(second, lo, hi);
-  return wrong512<64>(bumped_probe<true>(f, lo, at), 0, 8, 0xff) == 0;
+inline bool bumped_avx512(const BumpedPair& f, std::uint64_t lo, std::uint64_t hi) noexcept {
+  if (!f.band.has_eight_planes()) [[unlikely]]
+    return bumped_any_avx512(f, lo, hi);
+  const BumpedSpot at = bumped_spot(hi, f.band.slots());
+  if (f.band.is_bumped(at.start)) [[unlikely]]
+    return second_one(f, lo, hi);
+  const std::uint64_t h = lo * kBumpedFactor, *block = f.band.words() + at.start / 64 * 8;
+  const __m512i window = _mm512_shrdv_epi64(_mm512_loadu_si512(block), _mm512_loadu_si512(block + 8),
+                                            everywhere(at.start));  // shifts by the count modulo 64
+  const __m512i ones = _mm512_popcnt_epi64(_mm512_and_si512(window, everywhere(h | 1)));
+  const std::uint32_t odd = _mm512_movepi64_mask(_mm512_maskz_slli_epi64(0xff, ones, 63));
+  return ((odd ^ bumped_bits(h, at.rest)) & 0xff) == 0;
 }
 
 // bumped_spot() of eight keys, and their thresholds; eight single reads, as in split_eight.
@@ -202,31 +212,29 @@ void bumped_eights(const BumpedLayout& f, std::span<const Digest> keys, std::uin
   }
 }
 NAYSAY_TARGET(NAYSAY_AVX512)
-inline void bumped_batch_avx512(const BumpedLayout& f, const RibbonLayout& second, std::span<const Digest> keys,
-                                std::uint8_t* out) noexcept {
-  BumpedQueue queue(second, keys, out);
-  f.has_eight_planes() ? bumped_eights<true>(f, keys, out, queue) : bumped_eights<false>(f, keys, out, queue);
+inline void bumped_batch_avx512(const BumpedPair& f, std::span<const Digest> keys, std::uint8_t* out) noexcept {
+  BumpedQueue queue(f.second, keys, out);
+  f.band.has_eight_planes() ? bumped_eights<true>(f.band, keys, out, queue)
+                            : bumped_eights<false>(f.band, keys, out, queue);
   queue.answer();
-  for (std::size_t i = keys.size() / 8 * 8; i < keys.size(); ++i)
-    out[i] = bumped_avx512(f, second, keys[i].lo, keys[i].hi);
+  for (std::size_t i = keys.size() / 8 * 8; i < keys.size(); ++i) out[i] = bumped_avx512(f, keys[i].lo, keys[i].hi);
 }
 
 #endif
 
-// Requires !f.is_absent() and !second.is_absent().
-[[gnu::always_inline]] inline bool may_contain(const BumpedLayout& f, const RibbonLayout& second, Digest d) noexcept {
+// Requires that neither is absent.
+[[gnu::always_inline]] inline bool may_contain(const BumpedPair& f, Digest d) noexcept {
 #if NAYSAY_X86
-  if (simd() == Simd::avx512) return bumped_avx512(f, second, d.lo, d.hi);
-  if (simd() == Simd::avx2) return bumped_avx2(f, second, d.lo, d.hi);
+  if (simd() == Simd::avx512) return bumped_avx512(f, d.lo, d.hi);
+  if (simd() == Simd::avx2) return bumped_avx2(f, d.lo, d.hi);
 #endif
-  return bumped_scalar(f, second, d.lo, d.hi);
+  return bumped_scalar(f, d.lo, d.hi);
 }
-inline void may_contain(const BumpedLayout& f, const RibbonLayout& second, std::span<const Digest> keys,
-                        std::uint8_t* out) noexcept {
+inline void may_contain(const BumpedPair& f, std::span<const Digest> keys, std::uint8_t* out) noexcept {
 #if NAYSAY_X86
-  if (simd() == Simd::avx512) return bumped_batch_avx512(f, second, keys, out);
+  if (simd() == Simd::avx512) return bumped_batch_avx512(f, keys, out);
 #endif
-  bumped_batch(f, second, keys, out);
+  bumped_batch(f, keys, out);
 }
 
 }  // namespace naysay::ribbon::detail
