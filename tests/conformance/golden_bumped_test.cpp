@@ -78,6 +78,28 @@ TEST(BumpedRibbonFile, IsRefusedIfItIsCutAnywhere) {
   }
 }
 
+// A bare payload has no checksum. Each damaged one is an allocation of its own, so that ASan sees a read outside of it.
+TEST(BumpedRibbonFile, AnswersOrIsRefusedIfItIsDamaged) {
+  const auto bytes = built().to_bare();
+  const auto questions = sample::numbers(0, 500);
+  std::vector<std::uint8_t> answers(questions.size());
+  sample::Words random(3);
+  int refused = 0;
+  for (int i = 0; i < 400; ++i) {
+    std::vector<std::byte> damaged(bytes.begin(), bytes.end());
+    // The fields of the band are in the last part, those of the shards in the first.
+    const std::uint64_t at = i % 2 == 0 ? random.below(200) : bytes.size() - 1 - random.below(bytes.size() - 200);
+    damaged[at] ^= static_cast<std::byte>(1 + random.below(255));
+    const auto f = AnyFilter::view_bare(damaged);
+    refused += !f;
+    if (!f) continue;
+    f->may_contain(std::span<const Digest>(questions), answers.data());
+    for (const Digest& d : questions) (void)f->may_contain(d);
+  }
+  EXPECT_GT(refused, 50);
+  EXPECT_LT(refused, 350);
+}
+
 TEST(BumpedRibbonFile, HoldsTheLayersOfAStackToo) {
   const auto negatives = sample::numbers(1 << 20, 60'000);
   const auto f =
