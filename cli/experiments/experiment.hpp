@@ -38,15 +38,16 @@ struct Setup {
   Data data = Data::integers;
   double keys = 1'000'000;
   double negatives = 1'000'000;
-  double skew = 0;                      // of the negatives' costs (Zipf), or kRealCosts
-  int shuffles = 1;                     // of the costs over the negatives: the result is the mean over them
-  double given = 1;                     // the share of the negatives, costliest first, that a filter is given
-  double quick_scale = 0.1;             // of keys and negatives
-  double churn = 0.02;                  // the share of the keys that is replaced in a round
-  bool addresses = true;                // strangers: keys that are IP addresses are kept
-  bool www = true;                      // strangers: "www." in front of a negative is kept
-  double read_us = 0;                   // a random read from the store that the filter protects; 0: it is measured
-  const char* compared_with = "bloom";  // the filter whose times are the unit
+  double skew = 0;                          // of the negatives' costs (Zipf), or kRealCosts
+  int shuffles = 1;                         // of the costs over the negatives: the result is the mean over them
+  double given = 1;                         // the share of the negatives, costliest first, that a filter is given
+  double quick_scale = 0.1;                 // of keys and negatives
+  double churn = 0.02;                      // the share of the keys that is replaced in a round
+  bool addresses = true;                    // strangers: keys that are IP addresses are kept
+  bool www = true;                          // strangers: "www." in front of a negative is kept
+  double read_us = 0;                       // a random read from the store that the filter protects; 0: it is measured
+  const char* compared_with = "bloom";      // the filter whose times are the unit
+  std::vector<Param> compared_params = {};  // of that filter; it has the bits per key of the other if they name none
 };
 
 // What one value on the x axis says.

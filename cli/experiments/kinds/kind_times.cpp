@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // times: building, querying, inserting and erasing, compared with another filter in the same rounds.
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 #include "experiments/measurement.hpp"
@@ -82,9 +83,10 @@ Json measure_times(const Measurement& m) {
   const GivenNegatives given = given_negatives(m.set, costs, m.setup.given);
   const Workload w = m.workload(given);
   Timed mine{.type = m.plan.type, .params = m.plan.params},
-      base{.type = find_filter(m.setup.compared_with), .params = {}};
-  for (const Param& p : m.plan.params)
-    if (p.name == "bits_per_key") base.params.push_back(p);
+      base{.type = find_filter(m.setup.compared_with), .params = m.setup.compared_params};
+  const auto is_budget = [](const Param& p) { return p.name == "bits_per_key"; };
+  if (std::none_of(base.params.begin(), base.params.end(), is_budget))
+    std::copy_if(m.plan.params.begin(), m.plan.params.end(), std::back_inserter(base.params), is_budget);
 
   Random random(m.plan.seed);
   Queries present, absent, mixed;

@@ -94,6 +94,35 @@ void add_our_own(std::vector<Experiment>& to) {
            speed("b", "Out of the cache: 10 million keys (2 million when quick), 10 bits per key", integers(1e7, 0.2),
                  "Out of the cache the number of places decides, and querying in batches gains most.")}});
 
+  Setup beside_width_64 = integers(1e6, 1);
+  beside_width_64.compared_with = "ribbon";
+  beside_width_64.compared_params = {{"width", "64"}, {"bits_per_key", "8.208"}};
+  to.push_back(
+      {.name = "ribbon-widths",
+       .title = "A ribbon that bumps keys, and ribbons of shards",
+       .source = "ours",
+       .about =
+           "Ribbons of exactly 8 planes, so 8 bits per key are the limit. Each alternates with the ribbon of width 64 "
+           "in five rounds; half of the queries one by one are about keys.",
+       .panels = {{.id = "a",
+                   .title = "Queries one by one, over width 64",
+                   .kind = Kind::times,
+                   .setup = beside_width_64,
+                   .x = {"keys", Sets::keys, "", true, {1e5, 1e6}, {1e5, 1e6, 1e7}},
+                   .ys = {{"query_over", "one by one, over width 64", Unit::ratio}},
+                   .also = {{"batch_absent_over", "batches of absent keys, over width 64", Unit::ratio},
+                            {"batch_present_over", "batches of keys, over width 64", Unit::ratio},
+                            {"build_over", "build, over width 64", Unit::ratio},
+                            {"query_ns", "one by one", Unit::nanoseconds},
+                            {"batch_absent_ns", "batches of absent keys", Unit::nanoseconds},
+                            {"build_ns", "build, per key", Unit::nanoseconds},
+                            {"bits_per_key", "bits per key", Unit::bits}},
+                   .y_log = false,
+                   .series = {{"bumped", "ribbon", {{"bits_per_key", "8.0302"}}},
+                              {"width 64", "ribbon", {{"width", "64"}, {"bits_per_key", "8.208"}}},
+                              {"width 128", "ribbon", {{"width", "128"}, {"bits_per_key", "8.0719"}}}},
+                   .advice = "Bumping is smaller and quicker than shards; leave width as it is."}}});
+
   const auto with_bits = [](const char* bits) { return std::vector<Param>{{"bits_per_key", bits}}; };
   to.push_back(
       {.name = "churn-trace",
