@@ -92,12 +92,6 @@ class Stacked {
       .most_arrays = 4 * Base::kClaims.most_arrays,
   };
 
-  // Of files: that of the base, since a stack has no fields but those of its layers.
-  static constexpr std::uint32_t kFormat = [] {
-    if constexpr (requires { Base::kFormat; }) return Base::kFormat;
-    return std::uint32_t{1};
-  }();
-
   // Those of the base: without known negatives a stack has one layer.
   static double bits_per_key(double fpr) { return Base::bits_per_key(fpr); }
   static Params params_for(double fpr) { return {.bits_per_key = bits_per_key(fpr)}; }
