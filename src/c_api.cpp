@@ -581,8 +581,9 @@ naysay_code naysay_build_from_files(const char* filter, const char* keys_path, c
     NAYSAY_NEED(out);
     naysay_build_options o;
     if (Failure wrong = read_options(options, o); wrong.code) return wrong;
-    const Hasher hasher = build_options(o).hasher;
-    const Progress progress = progress_of(o);
+    const BuildOptions building = build_options(o);
+    const Hasher& hasher = building.hasher;
+    const ReadOptions reading{.threads = building.threads, .progress = building.progress};
     const Separator separator = o.nul_separated ? Separator::nul : Separator::newline;
     const auto build = [&]() -> Result<AnyFilter> {
       TextKeys in, outside;
@@ -590,14 +591,14 @@ naysay_code naysay_build_from_files(const char* filter, const char* keys_path, c
       const bool with_negatives = negatives_path != nullptr;
       const KeyFile negatives{with_negatives ? negatives_path : "", separator};
       if (reads_bytes(filter)) {
-        NAYSAY_TRY(in, read_texts(keys, Lines::keys, hasher, progress));
+        NAYSAY_TRY(in, read_texts({&keys, 1}, Lines::keys, hasher, reading));
         if (with_negatives) {
-          NAYSAY_TRY(outside, read_texts(negatives, Lines::costed_keys, hasher, progress));
+          NAYSAY_TRY(outside, read_texts({&negatives, 1}, Lines::costed_keys, hasher, reading));
         }
       } else {
-        NAYSAY_TRY(in.digests, read_keys(keys, hasher, progress));
+        NAYSAY_TRY(in.digests, read_keys({&keys, 1}, hasher, reading));
         if (with_negatives) {
-          NAYSAY_TRY(Negatives read, read_negatives(negatives, hasher, progress));
+          NAYSAY_TRY(Negatives read, read_negatives({&negatives, 1}, hasher, reading));
           outside.digests = std::move(read.digests);
           outside.costs = std::move(read.costs);
         }

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "naysay/workload/keys.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include <zlib.h>
-#include <zstd.h>
-
 #include <algorithm>
-#include <cerrno>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -16,218 +10,16 @@
 #include <optional>
 
 #include "naysay/workload/texts.hpp"
+#include "text_source.hpp"
 
 namespace naysay {
 
 namespace {
 
-constexpr std::size_t kReadBytes = std::size_t{1} << 17;    // read(2) gains nothing from more
 constexpr std::size_t kBufferBytes = std::size_t{1} << 18;  // what a LineReader begins with
-
-// What a file is by its first bytes; '?' stands for any byte.
-struct Magic {
-  std::string_view bytes, name;
-  const char* how_to_read;  // null: we read it
-};
-using namespace std::string_view_literals;
-constexpr std::string_view kGzip = "gzip", kZstd = "zstd";
-constexpr Magic kMagics[] = {
-    {"\x1f\x8b", kGzip, nullptr},          // RFC 1952
-    {"\x28\xb5\x2f\xfd", kZstd, nullptr},  // RFC 8878
-    {"?\x2a\x4d\x18", kZstd, nullptr},     // a skippable frame comes first; its first byte is 0x50 to 0x5f
-    {"\xfd\x37zXZ\0"sv, "xz data", "unpack it first, for example with xz -dc"},
-    {"BZh?1AY&SY", "bzip2 data", "unpack it first, for example with bzip2 -dc"},
-    {"BZh?\x17\x72\x45\x38\x50\x90", "bzip2 data", "unpack it first, for example with bzip2 -dc"},
-    {"\x04\x22\x4d\x18", "lz4 data", "unpack it first, for example with lz4 -dc"},
-    {"LZIP\x01", "lzip data", "unpack it first, for example with lzip -dc"},
-    {"\x1f\x9d", "compress data", "unpack it first, for example with uncompress -c"},
-    {"PK\x03\x04", "a zip archive", "unpack it first, for example with unzip -p"},
-    {"7z\xbc\xaf\x27\x1c", "a 7z archive", "unpack it first"},
-    {"naysay\r\n", "a filter that naysay wrote", "give the file of keys"},
-};
-
-// Whether the bytes, or what there is of them, are those of the magic.
-bool agrees(std::span<const char> bytes, const Magic& magic) {
-  const auto any = [&](std::size_t i, char byte) {
-    return magic.bytes[i] == '?' && (magic.name != kZstd || (static_cast<unsigned char>(byte) & 0xf0) == 0x50);
-  };
-  for (std::size_t i = 0; i < std::min(bytes.size(), magic.bytes.size()); ++i)
-    if (bytes[i] != magic.bytes[i] && !any(i, bytes[i])) return false;
-  return true;
-}
-
-// Whether more bytes are needed to say what this is.
-bool may_become_packed(std::span<const char> bytes) {
-  return std::any_of(std::begin(kMagics), std::end(kMagics),
-                     [&](const Magic& m) { return bytes.size() < m.bytes.size() && agrees(bytes, m); });
-}
-
-// The bytes of the file as they lie on the disk, through a buffer that can be looked at before it is used.
-class RawBytes {
- public:
-  ~RawBytes() {
-    if (fd_ > 0) ::close(fd_);
-  }
-  RawBytes() = default;
-  RawBytes(const RawBytes&) = delete;
-  RawBytes& operator=(const RawBytes&) = delete;
-
-  Result<Ok> open(const KeyFile& file) {
-    name = file.name();
-    fd_ = file.path == "-" ? 0 : ::open(file.path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd_ < 0) return os_error("open");
-    struct stat info {};
-    if (::fstat(fd_, &info) != 0) return os_error("stat");
-    if (S_ISDIR(info.st_mode))
-      return Error{Errc::io, name + ": is a directory; give a file of keys, or - for the standard input"};
-    if (S_ISREG(info.st_mode)) total = static_cast<std::uint64_t>(info.st_size);
-    buffer_.resize(kReadBytes);
-    // A pipe may deliver the bytes that say what a file is one by one; text is known as such by its first letter or two.
-    while (may_become_packed(unread()) && !at_end_) NAYSAY_CHECK(fill_more());
-    return Ok{};
-  }
-
-  std::span<const char> unread() const noexcept { return {buffer_.data() + begin_, end_ - begin_}; }
-  void drop(std::size_t n) noexcept { begin_ += n; }
-
-  // Makes unread() non-empty, unless the file is at its end.
-  Result<Ok> fill() {
-    if (begin_ < end_ || at_end_) return Ok{};
-    begin_ = end_ = 0;
-    return fill_more();
-  }
-
-  // Past the buffer, once that is used up. 0: the end.
-  Result<std::size_t> read_into(std::span<char> to) {
-    for (;;) {
-      const ssize_t n = ::read(fd_, to.data(), to.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) return os_error("read");
-      at_end_ = n == 0;
-      done += static_cast<std::uint64_t>(n);
-      return static_cast<std::size_t>(n);
-    }
-  }
-
-  std::string name;
-  std::uint64_t done = 0, total = 0;
-
- private:
-  Result<Ok> fill_more() {
-    NAYSAY_TRY(const std::size_t n, read_into(std::span(buffer_).subspan(end_)));
-    end_ += n;
-    return Ok{};
-  }
-  Error os_error(const char* what) const { return {Errc::io, name + ": cannot " + what + ": " + std::strerror(errno)}; }
-
-  int fd_ = -1;
-  bool at_end_ = false;
-  std::vector<char> buffer_;
-  std::size_t begin_ = 0, end_ = 0;
-};
-
-}  // namespace
-
-struct LineReader::Source {
-  explicit Source(std::unique_ptr<RawBytes> bytes) : raw(std::move(bytes)) {}
-  virtual ~Source() = default;
-  // Writes some bytes of text to `to`, which has room; 0: the end.
-  virtual Result<std::size_t> read(std::span<char> to) = 0;
-  std::unique_ptr<RawBytes> raw;
-};
-
-namespace {
-
-struct PlainSource final : LineReader::Source {
-  using Source::Source;
-  Result<std::size_t> read(std::span<char> to) override {
-    const auto ready = raw->unread();
-    if (ready.empty()) return raw->read_into(to);
-    const std::size_t n = std::min(ready.size(), to.size());
-    std::memcpy(to.data(), ready.data(), n);
-    raw->drop(n);
-    return n;
-  }
-};
-
-struct GzipSource final : LineReader::Source {
-  ~GzipSource() override { ::inflateEnd(&stream_); }
-  explicit GzipSource(std::unique_ptr<RawBytes> bytes) : Source(std::move(bytes)) {
-    ready_ = ::inflateInit2(&stream_, MAX_WBITS + 16) == Z_OK;  // + 16: gzip, not zlib
-  }
-
-  Result<std::size_t> read(std::span<char> to) override {
-    if (!ready_) return Error{Errc::io, raw->name + ": cannot read gzip: there is no memory for it"};
-    stream_.next_out = reinterpret_cast<Bytef*>(to.data());
-    stream_.avail_out = static_cast<uInt>(to.size());
-    while (stream_.avail_out == to.size()) {
-      NAYSAY_CHECK(raw->fill());
-      const auto packed = raw->unread();
-      if (packed.empty()) {
-        if (within_) return Error{Errc::corrupt, raw->name + ": the gzip data ends too early; the file was cut off"};
-        return std::size_t{0};
-      }
-      if (!within_ && ::inflateReset(&stream_) != Z_OK) return damaged();  // the first, or a further, member
-      within_ = true;
-      stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
-      stream_.avail_in = static_cast<uInt>(packed.size());
-      const int state = ::inflate(&stream_, Z_NO_FLUSH);
-      raw->drop(packed.size() - stream_.avail_in);
-      if (state == Z_STREAM_END) {
-        within_ = false;
-      } else if (state != Z_OK && state != Z_BUF_ERROR) {
-        return damaged();
-      }
-    }
-    return to.size() - stream_.avail_out;
-  }
-
- private:
-  Error damaged() const {
-    return {Errc::corrupt, raw->name + ": damaged gzip data: " + (stream_.msg ? stream_.msg : "unknown reason")};
-  }
-
-  z_stream stream_{};
-  bool ready_ = false, within_ = false;
-};
-
-struct ZstdSource final : LineReader::Source {
-  ~ZstdSource() override { ::ZSTD_freeDCtx(stream_); }
-  // 31: files of `zstd --ultra --long=31` open too, and only they need that much memory.
-  explicit ZstdSource(std::unique_ptr<RawBytes> bytes) : Source(std::move(bytes)), stream_(::ZSTD_createDCtx()) {
-    ready_ = stream_ && !::ZSTD_isError(::ZSTD_DCtx_setParameter(stream_, ZSTD_d_windowLogMax, 31));
-  }
-
-  Result<std::size_t> read(std::span<char> to) override {
-    if (!ready_) return Error{Errc::io, raw->name + ": cannot read zstd: there is no memory for it"};
-    ZSTD_outBuffer out{to.data(), to.size(), 0};
-    while (out.pos == 0) {
-      NAYSAY_CHECK(raw->fill());
-      const auto packed = raw->unread();
-      if (packed.empty() && !within_) return std::size_t{0};
-      ZSTD_inBuffer in{packed.data(), packed.size(), 0};
-      const std::size_t left = ::ZSTD_decompressStream(stream_, &out, &in);
-      raw->drop(in.pos);
-      if (::ZSTD_isError(left))
-        return Error{Errc::corrupt, raw->name + ": damaged zstd data: " + ::ZSTD_getErrorName(left)};
-      within_ = left != 0;
-      if (packed.empty() && out.pos == 0)  // nothing more to give, and it wants more
-        return Error{Errc::corrupt, raw->name + ": the zstd data ends too early; the file was cut off"};
-    }
-    return out.pos;
-  }
-
- private:
-  ZSTD_DCtx* stream_;
-  bool ready_ = false, within_ = false;
-};
 
 Error at_line(const LineReader& reader, std::uint64_t line, const Error& e) {
   return {e.code, reader.name() + ":" + std::to_string(line) + ": " + e.message};
-}
-
-Error no_memory(std::uint64_t keys) {
-  return {Errc::no_memory, "no memory for more than " + std::to_string(keys) + " keys of 16 bytes each"};
 }
 
 }  // namespace
@@ -242,23 +34,9 @@ std::uint64_t LineReader::bytes_total() const noexcept { return source_->raw->to
 const std::string& LineReader::name() const noexcept { return source_->raw->name; }
 
 Result<LineReader> LineReader::open(const KeyFile& file) {
-  auto raw = std::make_unique<RawBytes>();
-  NAYSAY_CHECK(raw->open(file));
   LineReader reader;
+  NAYSAY_TRY(reader.source_, open_text(file));
   reader.separator_ = static_cast<char>(file.separator);
-  const auto start = raw->unread();
-  const auto* magic = std::find_if(std::begin(kMagics), std::end(kMagics),
-                                   [&](const Magic& m) { return start.size() >= m.bytes.size() && agrees(start, m); });
-  if (magic == std::end(kMagics)) {
-    reader.source_ = std::make_unique<PlainSource>(std::move(raw));
-  } else if (magic->how_to_read) {
-    return Error{Errc::unsupported, raw->name + ": this is " + std::string(magic->name) +
-                                        ", which is not read as keys; " + magic->how_to_read};
-  } else if (magic->name == kGzip) {
-    reader.source_ = std::make_unique<GzipSource>(std::move(raw));
-  } else {
-    reader.source_ = std::make_unique<ZstdSource>(std::move(raw));
-  }
   return reader;
 }
 
@@ -291,10 +69,7 @@ Result<Ok> LineReader::skip_mark() {
   constexpr std::string_view kUtf8 = "\xef\xbb\xbf";
   while (unread().size() < kUtf8.size() && kUtf8.starts_with(unread()) && !at_end_) NAYSAY_CHECK(refill());
   while (unread().size() == 1 && (begins("\xff") || begins("\xfe")) && !at_end_) NAYSAY_CHECK(refill());
-  if (begins("\xff\xfe") || begins("\xfe\xff"))
-    return Error{Errc::unsupported, name() +
-                                        ": this is UTF-16 text, and keys are compared byte by byte; convert it to "
-                                        "UTF-8 first, for example with iconv -f UTF-16 -t UTF-8"};
+  if (begins("\xff\xfe") || begins("\xfe\xff")) return utf16_error(name());
   if (begins(kUtf8)) begin_ = searched_ = kUtf8.size();
   return Ok{};
 }
@@ -330,92 +105,247 @@ Result<std::span<const Line>> LineReader::next() {
   return std::span<const Line>(batch_);
 }
 
+namespace {
+
+// Whether only a number stands behind the last comma, semicolon or space. A number ends with a digit, a point, or as
+// inf, nan, infinity and nan(...) do; and has no character but letters, digits and these.
+bool ends_with_cost(std::string_view line) noexcept {
+  static constexpr auto kKinds = [] {
+    std::array<std::uint8_t, 256> kinds{};  // 1: within a number; 2: at its end, too; 4: before it
+    for (int c = 'a'; c <= 'z'; ++c) kinds[static_cast<std::size_t>(c)] = kinds[static_cast<std::size_t>(c - 32)] = 1;
+    for (const char c : {'+', '-', '(', '_'}) kinds[static_cast<std::size_t>(c)] = 1;
+    for (const char c : {'f', 'F', 'n', 'N', 'y', 'Y', ')', '.', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9'})
+      kinds[static_cast<std::size_t>(c)] = 2;
+    for (const char c : {',', ';', ' '}) kinds[static_cast<std::size_t>(c)] = 4;
+    return kinds;
+  }();
+  const auto kind = [&](std::size_t i) { return kKinds[static_cast<unsigned char>(line[i])]; };
+  std::size_t at = line.size();
+  if (at == 0 || kind(at - 1) != 2) return false;
+  while (at > 0 && kind(at - 1) < 3 && kind(at - 1) > 0) --at;
+  if (at < 2 || kind(at - 1) != 4) return false;
+  double cost = 0;
+  const char* const last = line.data() + line.size();
+  const auto [end, problem] = std::from_chars(line.data() + at, last, cost);
+  return problem == std::errc{} && end == last;
+}
+
+Error no_memory(std::uint64_t keys) {
+  return {Errc::no_memory, "no memory for more than " + std::to_string(keys) + " keys of 16 bytes each"};
+}
+
+Error bad_cost(std::string_view text, const char* right) {
+  return {Errc::invalid_argument, "cost is '" + std::string(text.substr(0, 40)) + "'; it must be " + right};
+}
+
+Result<float> parse_cost(std::string_view text) {
+  // A whole number of few digits is what most costs are, and a float of it needs no more than this.
+  if (text.size() <= 15) {
+    std::uint64_t whole = 0;
+    std::size_t i = 0;
+    for (unsigned digit; i < text.size() && (digit = static_cast<unsigned char>(text[i]) - unsigned{'0'}) < 10; ++i)
+      whole = 10 * whole + digit;
+    if (i == text.size() && i > 0) return static_cast<float>(static_cast<double>(whole));
+  }
+  double cost = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), cost);
+  if (end != text.data() + text.size() || problem == std::errc::invalid_argument || std::isnan(cost))
+    return bad_cost(text, "a number of 0 or more");
+  if (problem == std::errc::result_out_of_range || std::abs(cost) > std::numeric_limits<float>::max())
+    return bad_cost(text, "0, or at least 1e-300 and at most 3.4e38");
+  if (cost < 0) return bad_cost(text, "a number of 0 or more");
+  return static_cast<float>(cost) + 0.0f;  // + 0: no negative zero
+}
+
+}  // namespace
+
 void LineTally::see(std::string_view line) noexcept {
   ++lines;
   const std::size_t tab = line.rfind('\t');
-  tabs += tab != std::string_view::npos;
-  const std::size_t at = tab != std::string_view::npos ? tab : line.find_last_of(",; ");
-  if (at == std::string_view::npos || at == 0 || at + 1 == line.size()) return;
+  if (tab == std::string_view::npos) {
+    other_costs += ends_with_cost(line);
+    return;
+  }
+  ++tabs;
+  if (tab == 0 || tab + 1 == line.size()) return;
   double cost = 0;
-  const char *first = line.data() + at + 1, *last = line.data() + line.size();
-  if (const auto [end, problem] = std::from_chars(first, last, cost); problem != std::errc{} || end != last) return;
-  (tab != std::string_view::npos ? tab_costs : other_costs) += 1;
+  const char *first = line.data() + tab + 1, *last = line.data() + line.size();
+  const auto [end, problem] = std::from_chars(first, last, cost);
+  tab_costs += problem == std::errc{} && end == last;
+}
+
+LineTally& LineTally::operator+=(const LineTally& other) noexcept {
+  lines += other.lines;
+  tabs += other.tabs;
+  tab_costs += other.tab_costs;
+  other_costs += other.other_costs;
+  return *this;
 }
 
 Result<CostedKey> parse_negative(std::string_view line) {
   const std::size_t tab = line.find('\t');
   if (tab == std::string_view::npos) return CostedKey{line, 1};
   const std::string_view key = line.substr(0, tab), text = line.substr(tab + 1);
-  const auto refuse = [](std::string what) { return Error{Errc::invalid_argument, std::move(what)}; };
+  const auto refuse = [](const char* what) { return Error{Errc::invalid_argument, what}; };
   if (key.empty()) return refuse("the key is empty; a line is key<TAB>cost");
   if (text.find('\t') != std::string_view::npos) return refuse("there are two tabs; a line is key<TAB>cost");
   if (text.empty()) return CostedKey{key, 1};
-  const auto bad = [&](const char* right) {
-    return refuse("cost is '" + std::string(text.substr(0, 40)) + "'; it must be " + right);
-  };
-  double cost = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), cost);
-  if (end != text.data() + text.size() || problem == std::errc::invalid_argument || std::isnan(cost))
-    return bad("a number of 0 or more");
-  if (problem == std::errc::result_out_of_range || std::abs(cost) > std::numeric_limits<float>::max())
-    return bad("0, or at least 1e-300 and at most 3.4e38");
-  if (cost < 0) return bad("a number of 0 or more");
-  return CostedKey{key, static_cast<float>(cost) + 0.0f};  // + 0: no negative zero
+  NAYSAY_TRY(const float cost, parse_cost(text));
+  return CostedKey{key, cost};
 }
 
-Result<GrowingArray<Digest>> read_keys(const KeyFile& file, const Hasher& hasher, const Progress& progress,
+void tally_negative(LineTally& tally, std::string_view line, const CostedKey& parsed) noexcept {
+  ++tally.lines;
+  if (parsed.key.size() == line.size()) {
+    tally.other_costs += ends_with_cost(line);
+    return;
+  }
+  ++tally.tabs;
+  tally.tab_costs += parsed.key.size() + 1 < line.size();  // it was a number, or there is no parsed
+}
+
+namespace {
+
+// What a thread makes of a piece of keys or of negatives.
+struct Digested {
+  GrowingArray<Digest> digests;
+  GrowingArray<float> costs;
+  std::string text;                   // of the keys, one behind the other
+  GrowingArray<std::uint32_t> sizes;  // of each; a piece has no longer ones
+  LineTally tally;
+
+  void clear() noexcept {
+    digests.clear();
+    costs.clear();
+    text.clear();
+    sizes.clear();
+    tally = {};
+  }
+  // False: see said so.
+  bool see_keys(const SeeKey& see) const {
+    std::size_t at = 0;
+    for (const std::uint32_t size : sizes) {
+      if (!see(std::string_view(text).substr(at, size))) return false;
+      at += size;
+    }
+    return true;
+  }
+  std::uint64_t bytes() const noexcept {
+    return digests.size() * sizeof(Digest) + costs.size() * sizeof(float) + text.size() +
+           sizes.size() * sizeof(std::uint32_t);
+  }
+};
+
+// The keys of a piece. With texts, also their bytes.
+template <bool kTexts>
+std::optional<LineFault> digest_keys(PieceLines& lines, const Hasher& hasher, Digested& out) {
+  std::optional<LineFault> fault;
+  // Most pieces have none of these bytes, which is quicker to see for all lines together than for each.
+  const auto has = [&](char byte) { return lines.text().find(byte) != std::string_view::npos; };
+  const bool tabs = has('\t'), separated = has(',') || has(';') || has(' ');
+  const auto each = [&](auto&& digest_of) {
+    lines.for_each([&](std::string_view line, std::uint64_t number) {
+      if (tabs) {
+        out.tally.see(line);
+      } else {
+        ++out.tally.lines;
+        out.tally.other_costs += separated && ends_with_cost(line);
+      }
+      bool pushed = out.digests.push(digest_of(line));
+      if constexpr (kTexts) {
+        out.text += line;
+        pushed = pushed && out.sizes.push(static_cast<std::uint32_t>(line.size()));
+      }
+      if (!pushed) fault = LineFault{no_memory(out.digests.size()), number};
+      return pushed;
+    });
+  };
+  if (hasher.id == HashId::xxh3)
+    each([seed = hasher.seed](std::string_view line) { return digest(line, seed); });
+  else
+    each(hasher);
+  return fault;
+}
+
+template <bool kTexts>
+std::optional<LineFault> digest_negatives(PieceLines& lines, const Hasher& hasher, Digested& out) {
+  std::optional<LineFault> fault;
+  lines.for_each([&](std::string_view line, std::uint64_t number) {
+    auto parsed = parse_negative(line);
+    if (!parsed) {
+      fault = LineFault{std::move(parsed).error(), number};
+      return false;
+    }
+    tally_negative(out.tally, line, *parsed);
+    bool pushed = out.digests.push(hasher(parsed->key)) && out.costs.push(parsed->cost);
+    if constexpr (kTexts) {
+      out.text += parsed->key;
+      pushed = pushed && out.sizes.push(static_cast<std::uint32_t>(parsed->key.size()));
+    }
+    if (!pushed) fault = LineFault{no_memory(out.digests.size()), number};
+    return pushed;
+  });
+  return fault;
+}
+
+}  // namespace
+
+Result<GrowingArray<Digest>> read_keys(std::span<const KeyFile> files, const Hasher& hasher, const ReadOptions& options,
                                        LineTally* tally) {
   GrowingArray<Digest> keys;
-  NAYSAY_CHECK(for_each_line(file, progress, [&](const Line& line) -> Result<Ok> {
-    if (tally) tally->see(line.text);
-    if (!keys.push(hasher(line.text))) return no_memory(keys.size());
+  const auto work = [&](PieceLines& lines, Digested& out) { return digest_keys<false>(lines, hasher, out); };
+  const auto take = [&](const Digested& piece, const PiecePlace&) -> Result<Ok> {
+    if (tally) *tally += piece.tally;
+    if (!keys.append(piece.digests)) return no_memory(keys.size());
     return Ok{};
-  }));
+  };
+  NAYSAY_CHECK(for_each_piece<Digested>(files, options, work, take));
   return keys;
 }
 
-Result<Ok> for_each_negative(const KeyFile& file, const Hasher& hasher, const Progress& progress,
-                             const TakeNegative& take, LineTally* tally) {
-  std::optional<Error> other;  // not the line's fault
-  auto ok = for_each_line(file, progress, [&](const Line& line) -> Result<Ok> {
-    if (tally) tally->see(line.text);
-    NAYSAY_TRY(const CostedKey parsed, parse_negative(line.text));
-    auto taken = take(hasher(parsed.key), parsed.cost);
-    if (!taken) other = taken.error();
-    return taken;
+Result<Ok> for_each_negative(std::span<const KeyFile> files, const Hasher& hasher, const ReadOptions& options,
+                             const TakeNegatives& take, LineTally* tally) {
+  const auto work = [&](PieceLines& lines, Digested& out) { return digest_negatives<false>(lines, hasher, out); };
+  return for_each_piece<Digested>(files, options, work, [&](const Digested& piece, const PiecePlace&) -> Result<Ok> {
+    if (tally) *tally += piece.tally;
+    return take(piece.digests, piece.costs);
   });
-  if (!ok && other) return *other;
-  return ok;
 }
 
-Result<TextKeys> read_texts(const KeyFile& file, Lines lines, const Hasher& hasher, const Progress& progress,
-                            LineTally* tally) {
-  TextKeys out;
-  auto ok = for_each_line(file, progress, [&](const Line& line) -> Result<Ok> {
-    if (tally) tally->see(line.text);
-    CostedKey key{line.text, 1};
-    if (lines == Lines::costed_keys) {
-      auto parsed = parse_negative(line.text);
-      if (!parsed) return std::move(parsed).error();
-      key = *parsed;
-      if (!out.costs.push(key.cost)) return no_memory(out.digests.size());
-    }
-    if (!out.digests.push(hasher(key.key)) || !out.texts.push(key.key)) return no_memory(out.digests.size());
-    return Ok{};
-  });
-  if (!ok) return std::move(ok).error();
-  return out;
-}
-
-Result<Negatives> read_negatives(const KeyFile& file, const Hasher& hasher, const Progress& progress,
-                                 LineTally* tally) {
-  Negatives negatives;
-  const auto take = [&](Digest d, float cost) -> Result<Ok> {
-    if (!negatives.digests.push(d) || !negatives.costs.push(cost)) return no_memory(negatives.digests.size());
+Result<Negatives> read_negatives(std::span<const KeyFile> files, const Hasher& hasher, const ReadOptions& options,
+                                 LineTally* tally, const SeeKey& see) {
+  Negatives all;
+  const auto work = [&](PieceLines& lines, Digested& out) {
+    return see ? digest_negatives<true>(lines, hasher, out) : digest_negatives<false>(lines, hasher, out);
+  };
+  const auto take = [&](const Digested& piece, const PiecePlace&) -> Result<Ok> {
+    if (tally) *tally += piece.tally;
+    if (!all.digests.append(piece.digests) || !all.costs.append(piece.costs) || !piece.see_keys(see))
+      return no_memory(all.digests.size());
     return Ok{};
   };
-  NAYSAY_CHECK(for_each_negative(file, hasher, progress, take, tally));
-  return negatives;
+  NAYSAY_CHECK(for_each_piece<Digested>(files, options, work, take));
+  return all;
+}
+
+Result<TextKeys> read_texts(std::span<const KeyFile> files, Lines kind, const Hasher& hasher,
+                            const ReadOptions& options, LineTally* tally) {
+  TextKeys all;
+  const SeeKey keep = [&](std::string_view key) { return all.texts.push(key); };
+  if (kind == Lines::costed_keys) {
+    NAYSAY_TRY(Negatives read, read_negatives(files, hasher, options, tally, keep));
+    all.digests = std::move(read.digests);
+    all.costs = std::move(read.costs);
+    return all;
+  }
+  const auto work = [&](PieceLines& lines, Digested& out) { return digest_keys<true>(lines, hasher, out); };
+  const auto take = [&](const Digested& piece, const PiecePlace&) -> Result<Ok> {
+    if (tally) *tally += piece.tally;
+    if (!all.digests.append(piece.digests) || !piece.see_keys(keep)) return no_memory(all.digests.size());
+    return Ok{};
+  };
+  NAYSAY_CHECK(for_each_piece<Digested>(files, options, work, take));
+  return all;
 }
 
 }  // namespace naysay

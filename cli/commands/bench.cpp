@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 
+#include "commands/bench_ingest.hpp"
 #include "commands/bench_updates.hpp"
 #include "commands/commands.hpp"
 #include "experiments/figures.hpp"
@@ -45,6 +46,8 @@ std::string duration(double seconds) {
 void list() {
   Table table({{"experiment", Table::Align::left}, {"what", Table::Align::left}, {"source", Table::Align::left}});
   for (const Experiment& e : experiments()) table.add({e.name, e.title, e.source});
+  table.add(
+      {"ingest", "lines and bytes per second of reading files, next to wc -l; only alone, not in all", "README.md"});
   table.add({"updates", "a year of daily updates; only alone, not in all", "docs/updates.md"});
   fmt::print("{}\nnaysay bench NAME... measures some of them, naysay bench all measures all.\n", table.text());
 }
@@ -96,6 +99,10 @@ void run(const Options& o) {
   if (o.names == std::vector<std::string>{"updates"}) {
     need_size(o.size);
     return bench_updates(o.size, o.seed, o.out);
+  }
+  if (o.names == std::vector<std::string>{"ingest"}) {
+    need_size(o.size);
+    return bench_ingest(o.size, o.seed, o.out);
   }
   const auto chosen = need_experiments(o.names.empty() ? std::vector<std::string>{"speed"} : o.names);
   const auto filters = need_filters(o.filters);

@@ -4,9 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "commands/commands.hpp"
 #include "naysay/core/files.hpp"
@@ -19,6 +23,7 @@
 #include "parts/failure.hpp"
 #include "parts/filter_files.hpp"
 #include "parts/filter_names.hpp"
+#include "parts/forecast.hpp"
 #include "parts/hashing.hpp"
 #include "parts/held_rate.hpp"
 #include "parts/inputs.hpp"
@@ -34,14 +39,15 @@ namespace naysay::cli {
 namespace {
 
 struct Options {
-  std::string keys, negatives, filter = "auto", output, lean_output, slots, memory, temp;
+  std::vector<std::string> keys, negatives;
+  std::string filter = "auto", output, lean_output, slots, memory, temp;
   Budget budget;
   Hashing hashing;
   std::vector<std::string> params;
   std::uint64_t seed = 0, capacity = 0;
-  unsigned threads = 1;
+  unsigned threads = 0;
   double stranger_share = Workload{}.stranger_share, wait = kDefaultWait;
-  bool exact = false, nul = false, verbose = false, json = false;
+  bool exact = false, dry_run = false, nul = false, verbose = false, json = false;
 };
 
 // A filter that can be held to refuse every known negative, or to fail.
@@ -100,6 +106,59 @@ Built build(const Options& o, const std::vector<Choice>& choices, std::span<cons
   }
 }
 
+// What the first choice that fits into the budget will need.
+std::pair<const Choice*, Forecast> forecast_of(const Options& o, const std::vector<Choice>& choices,
+                                               std::span<const Param> given, const Workload& workload,
+                                               const CostCounts& costs, const BuildOptions& options) {
+  for (std::size_t i = 0;; ++i) {
+    const FilterType& type = *choices[i].filter;
+    std::vector<Param> params =
+        o.budget.is_rate() && !o.exact ? type.params_for(o.budget.rate()) : params_of(o, options.room(workload));
+    params.insert(params.end(), given.begin(), given.end());
+    auto expected = forecast(type, workload, costs, params, options);
+    if (expected) return {&choices[i], *expected};
+    if (expected.error().code != Errc::out_of_budget || i + 1 == choices.size()) throw failure(expected.error());
+  }
+}
+
+// What --dry-run prints.
+void print_forecast(const Options& o, const Choice& choice, const Forecast& f, const Workload& workload,
+                    std::uint64_t negatives, unsigned threads, double reading_seconds) {
+  const auto keys = static_cast<double>(std::max<std::size_t>(workload.keys.size(), 1));
+  const double bits = 8 * static_cast<double>(f.filter_bytes) / keys;
+  if (o.json) {
+    nlohmann::ordered_json j{{"dry_run", true},
+                             {"filter", choice.filter->name},
+                             {"keys", workload.keys.size()},
+                             {"negatives", negatives},
+                             {"bytes", f.filter_bytes},
+                             {"bits_per_key", bits},
+                             {"expected_fpr", f.stranger_fpr}};
+    if (!std::isnan(f.known_cost)) j["expected_known_cost"] = f.known_cost;
+    j["peak_bytes"] = f.peak_bytes();
+    j["input_bytes"] = f.input_bytes;
+    j["reading_seconds"] = reading_seconds;
+    j["build_seconds"] = f.build_seconds;
+    j["threads"] = threads;
+    if (!choice.why.empty()) j["why"] = choice.why;
+    fmt::print("{}\n", json_text(j, 2));
+    return;
+  }
+  const auto line = [](std::string_view name, const std::string& value) { fmt::print("{:<10}{}\n", name, value); };
+  line("filter", fmt::format("{}{}{}", choice.filter->name, choice.why.empty() ? "" : ": ", choice.why));
+  line("keys", fmt::format("{}, and {} known negatives", workload.keys.size(), negatives));
+  line("size", fmt::format("{}, {} bits per key", bytes_text(f.filter_bytes), number(bits)));
+  line("accepts",
+       fmt::format(
+           "{} of strangers{}", percent(f.stranger_fpr),
+           std::isnan(f.known_cost) ? "" : fmt::format(", {} of the known negatives by cost", percent(f.known_cost))));
+  line("memory",
+       fmt::format("{} at the peak, {} of it digests", bytes_text(f.peak_bytes()), bytes_text(f.input_bytes)));
+  line("time", fmt::format("about {:.2g} s with {} thread{}, after {:.2g} s of reading", f.build_seconds, threads,
+                           threads == 1 ? "" : "s", reading_seconds));
+  fmt::print("Nothing was built.\n");
+}
+
 // The known negatives, in memory or in a temporary file.
 struct KnownNegatives {
   Negatives held;
@@ -110,7 +169,10 @@ struct KnownNegatives {
 
 // What a build needs at its peak: 16 bytes per key, and 4 more while shards are gathered; 20 bytes per negative, and
 // 26 more while it is placed.
-constexpr double kPeakKeyBytes = 20, kPeakNegativeBytes = 46;
+constexpr double kPeakKeyBytes = 20, kNegativeBytes = 20, kPeakNegativeBytes = 46;
+
+constexpr std::uint64_t kLargeBuild = 1'000'000;  // keys and negatives, from which on a terminal is told what to expect
+constexpr std::uint64_t kUnbounded = std::numeric_limits<std::uint64_t>::max();
 
 double memory_limit(const Options& o) {
   if (!o.memory.empty()) return static_cast<double>(need(parse_bytes(o.memory, "--memory")));
@@ -134,8 +196,9 @@ KnownNegatives held(GrowingArray<Digest> digests, GrowingArray<float> costs) {
 }
 
 // Holds the known negatives in memory as long as they fit there together with the keys; else all go to a temporary file.
-KnownNegatives read_known(const Options& o, const KeyFile& file, std::uint64_t keys, const std::vector<Choice>& choices,
-                          const Hasher& hasher, const Progress& progress, LineTally& tally) {
+KnownNegatives read_known(const Options& o, std::span<const KeyFile> files, std::uint64_t keys,
+                          const std::vector<Choice>& choices, const Hasher& hasher, ReadOptions reading,
+                          LineTally& tally) {
   KnownNegatives known;
   const auto any = [&](auto&& claims) {
     return std::any_of(choices.begin(), choices.end(), [&](const Choice& c) { return claims(c.filter->claims); });
@@ -145,12 +208,12 @@ KnownNegatives read_known(const Options& o, const KeyFile& file, std::uint64_t k
   const double limit = memory_limit(o), left = limit - kPeakKeyBytes * static_cast<double>(keys);
   const auto move_to_file = [&]() -> Result<Ok> {
     if (!streams)
-      return Error{
-          Errc::invalid_argument,
-          fmt::format("{}: it holds all known negatives in memory, and more than {} of them and {} keys do "
-                      "not fit into {}; raise --memory, or use --filter {}",
-                      choices[0].filter->name, known.count - 1, keys, bytes_text(static_cast<std::uint64_t>(limit)),
-                      names_of_filters([](const FilterType& t) { return t.claims.streams_negatives; }))};
+      return Error{Errc::invalid_argument,
+                   fmt::format("{}: it holds all known negatives in memory, and more than {} of them and {} keys do "
+                               "not fit into {}; raise --memory, or use --filter {}",
+                               choices[0].filter->name, known.held.digests.size(), keys,
+                               bytes_text(static_cast<std::uint64_t>(limit)),
+                               names_of_filters([](const FilterType& t) { return t.claims.streams_negatives; }))};
     NAYSAY_TRY(Spill spill, Spill::create(temp_folder(o)));
     known.spill.emplace(std::move(spill));
     for (std::uint64_t i = 0; i < known.held.digests.size(); ++i)
@@ -158,19 +221,25 @@ KnownNegatives read_known(const Options& o, const KeyFile& file, std::uint64_t k
     known.held = {};
     return Ok{};
   };
-  const auto take = [&](Digest d, float cost) -> Result<Ok> {
-    ++known.count;
+  const auto take = [&](std::span<const Digest> digests, std::span<const float> costs) -> Result<Ok> {
+    for (const float cost : costs)
+      if (used) known.costs.add(cost);
+    known.count += digests.size();
     if (!used) return Ok{};
-    known.costs.add(cost);
     if (!known.spill && kPeakNegativeBytes * static_cast<double>(known.count) > left) NAYSAY_CHECK(move_to_file());
-    if (known.spill) return known.spill->push(d, cost);
-    if (known.held.digests.push(d) && known.held.costs.push(cost)) return Ok{};
+    if (known.spill) {
+      for (std::size_t i = 0; i < digests.size(); ++i) NAYSAY_CHECK(known.spill->push(digests[i], costs[i]));
+      return Ok{};
+    }
+    if (known.held.digests.append(digests) && known.held.costs.append(costs)) return Ok{};
     return Error{Errc::no_memory,
                  fmt::format("no memory for more than {} known negatives; lower --memory, so that they go to "
                              "a temporary file",
-                             known.count - 1)};
+                             known.held.digests.size())};
   };
-  need(for_each_negative(file, hasher, progress, take, &tally));
+  // What is unpacked before its turn is held next to those that are taken, while the build's own part is still free.
+  reading.ahead_bytes = static_cast<std::uint64_t>(std::max(0.0, left * kNegativeBytes / kPeakNegativeBytes));
+  need(for_each_negative(files, hasher, reading, take, &tally));
   return known;
 }
 
@@ -202,8 +271,11 @@ void run(const Options& o) {
   if (o.capacity > 0 && !choices[0].filter->dynamic)
     throw Failure{fmt::format("--capacity is given, but {} is static; it cannot accept more keys later",
                               choices[0].filter->name)};
-  const std::vector<Input> inputs = {
-      {"--keys", o.keys}, {"--negatives", o.negatives}, {"--hash-key-file", o.hashing.key_file()}};
+  const std::vector<KeyFile> key_inputs = key_files(o.keys, o.nul), negative_inputs = key_files(o.negatives, o.nul);
+  std::vector<Input> inputs;
+  add_inputs(inputs, "--keys", key_inputs);
+  add_inputs(inputs, "--negatives", negative_inputs);
+  inputs.push_back({"--hash-key-file", o.hashing.key_file()});
   need_one_standard_input(inputs);
   if (o.output == "-" && o.lean_output == "-")
     throw Failure{"--output and --without-index are both -; only one can be"};
@@ -224,21 +296,25 @@ void run(const Options& o) {
   // A filter that reads bytes is given the strings; auto chooses none.
   const bool reads_bytes = !choosing && choices[0].filter->claims.reads_bytes;
   TextKeys key_texts, negative_texts;
-  const KeyFile keys_file = key_file(o.keys, o.nul), negatives_file = key_file(o.negatives, o.nul);
+  const unsigned threads = thread_count(o.threads);
+  const auto start = std::chrono::steady_clock::now();
+  // Keys that are unpacked before their turn are held anyway.
+  const ReadOptions reading{.threads = threads, .progress = bar.callback(), .ahead_bytes = kUnbounded};
   LineTally key_lines, negative_lines;
-  if (reads_bytes) key_texts = need(read_texts(keys_file, Lines::keys, hasher, bar.callback(), &key_lines));
+  if (reads_bytes) key_texts = need(read_texts(key_inputs, Lines::keys, hasher, reading, &key_lines));
   GrowingArray<Digest> keys =
-      reads_bytes ? std::move(key_texts.digests) : need(read_keys(keys_file, hasher, bar.callback(), &key_lines));
+      reads_bytes ? std::move(key_texts.digests) : need(read_keys(key_inputs, hasher, reading, &key_lines));
   if (reads_bytes && !o.negatives.empty())
-    negative_texts = need(read_texts(negatives_file, Lines::costed_keys, hasher, bar.callback(), &negative_lines));
-  KnownNegatives known =
-      o.negatives.empty() ? KnownNegatives{}
-      : reads_bytes       ? held(std::move(negative_texts.digests), std::move(negative_texts.costs))
-                          : read_known(o, negatives_file, keys.size(), choices, hasher, bar.callback(), negative_lines);
+    negative_texts = need(read_texts(negative_inputs, Lines::costed_keys, hasher, reading, &negative_lines));
+  KnownNegatives known = o.negatives.empty() ? KnownNegatives{}
+                         : reads_bytes
+                             ? held(std::move(negative_texts.digests), std::move(negative_texts.costs))
+                             : read_known(o, negative_inputs, keys.size(), choices, hasher, reading, negative_lines);
   bar.clear();
-  note_keys(keys_file, key_lines);
-  if (!o.negatives.empty()) note_negatives(negatives_file, negative_lines);
-  note_sets(keys_file, keys, negatives_file, known.held.digests);
+  const double reading_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  note_keys(names_of(key_inputs), key_lines);
+  if (!o.negatives.empty()) note_negatives(names_of(negative_inputs), negative_lines);
+  note_sets(names_of(key_inputs), keys, names_of(negative_inputs), known.held.digests, threads);
   if (choosing && !wish.by_rate)
     choices = rank(std::move(choices), wish,
                    {.keys = static_cast<double>(keys.size()),
@@ -256,12 +332,17 @@ void run(const Options& o) {
     workload.source = &source;
   }
   workload.stranger_share = o.stranger_share;
-  Built built = build(o, choices, params, workload,
-                      {.capacity = o.capacity,
-                       .seed = o.seed,
-                       .threads = thread_count(o.threads),
-                       .hasher = hasher,
-                       .progress = bar.callback()});
+  const BuildOptions options{
+      .capacity = o.capacity, .seed = o.seed, .threads = threads, .hasher = hasher, .progress = bar.callback()};
+  const bool large = keys.size() + known.count >= kLargeBuild && ::isatty(STDERR_FILENO) == 1;
+  if (o.dry_run || o.verbose || large) {
+    const auto [choice, expected] = forecast_of(o, choices, params, workload, known.costs, options);
+    if (o.dry_run) return print_forecast(o, *choice, expected, workload, known.count, threads, reading_seconds);
+    fmt::print(stderr, "expects {} of memory at the peak, {} of it digests, and about {:.2g} s for {}\n",
+               bytes_text(expected.peak_bytes()), bytes_text(expected.input_bytes), expected.build_seconds,
+               choice->filter->name);
+  }
+  Built built = build(o, choices, params, workload, options);
   const std::uint64_t negative_count = known.count;
   if (!o.slots.empty()) need(built.filter.type().write_key_file(o.slots, built.filter, keys));
   keys = {};  // the file is written from a copy of the filter: make room for it
@@ -308,9 +389,8 @@ void run(const Options& o) {
 void add_build(CommandLine& line, int&) {
   auto o = std::make_shared<Options>();
   Command c = line.command("build", "build a filter from keys and write it to a file");
-  c.option("--keys", o->keys, "the keys, one per line; - is the standard input").required().type_name("FILE");
-  c.option("--negatives", o->negatives, "known negatives, one key<TAB>cost per line; a missing cost is 1")
-      .type_name("FILE");
+  add_keys_option(c, o->keys);
+  add_negatives_option(c, o->negatives);
   c.option("--filter", o->filter, "the filter's name (see naysay filters), or auto").shows_default().type_name("NAME");
   o->budget.add_options(c, Budget::Rates::allowed);
   c.flag(
@@ -330,7 +410,11 @@ void add_build(CommandLine& line, int&) {
   c.option("--temp", o->temp, "the folder of that file; by default the output's").type_name("FOLDER");
   add_wait_option(c, o->wait);
   add_null_option(c, o->nul);
-  c.flag("-v,--verbose", o->verbose, "print what the build reports about itself");
+  c.flag("-v,--verbose", o->verbose,
+         "print what memory and time the build should need, and what it reports about itself");
+  c.flag(
+      "--dry-run", o->dry_run,
+      "read the input, print plan, size, rates, and the memory and time that the build should need, and build nothing");
   c.flag("--json", o->json, "describe the filter as JSON");
   c.option("-o,--output", o->output, "the file to write; - is the standard output").required().type_name("F.nsy");
   c.option("--without-index", o->lean_output,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // naysay compare: the same budget and the same keys for every filter, one row each.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
@@ -12,6 +12,7 @@
 #include "naysay/workload/random.hpp"
 #include "naysay/workload/texts.hpp"
 #include "parts/budget.hpp"
+#include "parts/cores.hpp"
 #include "parts/describe.hpp"
 #include "parts/distinct_files.hpp"
 #include "parts/failure.hpp"
@@ -31,7 +32,8 @@ namespace naysay::cli {
 namespace {
 
 struct Options {
-  std::string keys, negatives, strangers, json, csv, html;
+  std::vector<std::string> keys, negatives, strangers;
+  std::string json, csv, html;
   std::vector<double> sweep;
   std::vector<std::string> filters = {"all"};
   Budget budget;
@@ -41,6 +43,7 @@ struct Options {
   bool nul = false;
 };
 
+constexpr std::uint64_t kUnbounded = std::numeric_limits<std::uint64_t>::max();
 constexpr double kAbove[] = {1.25, 1.5, 2, 3};  // budgets at which the advice looks for something better
 constexpr std::size_t kFewStrangers = 10'000;   // fewer do not show a rate of 0.1 %
 constexpr std::size_t kMadeUp = 100'000;        // are made up then
@@ -127,8 +130,9 @@ nlohmann::ordered_json as_page(const Options& o, const std::string& about, const
           {"subtitle", about},
           {"advice", advice},
           {"figures",
-           Json::array(
-               {{{"name", "compare"}, {"title", o.keys + " against " + o.negatives}, {"panels", std::move(panels)}}})}};
+           Json::array({{{"name", "compare"},
+                         {"title", fmt::format("{} against {}", fmt::join(o.keys, ", "), fmt::join(o.negatives, ", "))},
+                         {"panels", std::move(panels)}}})}};
 }
 
 nlohmann::ordered_json as_json(const Options& o, const Trial& trial, const std::vector<FilterRow>& rows,
@@ -174,7 +178,12 @@ void run(const Options& o) {
   if (!sweeps || o.budget.given()) o.budget.check();
   if (!o.html.empty()) need_page();
   const auto filters = need_filters(o.filters);
-  const std::vector<Input> inputs = {{"--keys", o.keys}, {"--negatives", o.negatives}, {"--strangers", o.strangers}};
+  const std::vector<KeyFile> key_inputs = key_files(o.keys, o.nul), negative_inputs = key_files(o.negatives, o.nul),
+                             stranger_inputs = key_files(o.strangers, o.nul);
+  std::vector<Input> inputs;
+  add_inputs(inputs, "--keys", key_inputs);
+  add_inputs(inputs, "--negatives", negative_inputs);
+  add_inputs(inputs, "--strangers", stranger_inputs);
   need_one_standard_input(inputs);
   const int printed = (o.json == "-") + (o.csv == "-") + (o.html == "-");
   if (printed > 1) throw Failure{fmt::format("{} of --json, --csv and --html are -; only one can be", printed)};
@@ -190,34 +199,27 @@ void run(const Options& o) {
   TextKeys key_texts, negative_texts, stranger_texts;
   LineTally key_lines, negative_lines, stranger_lines;
   Shapes shapes(o.seed);
-  const KeyFile keys_file = key_file(o.keys, o.nul);
-  if (with_texts) key_texts = need(read_texts(keys_file, Lines::keys, hasher, bar.callback(), &key_lines));
+  const ReadOptions reading{.threads = usable_cores(), .progress = bar.callback(), .ahead_bytes = kUnbounded};
+  if (with_texts) key_texts = need(read_texts(key_inputs, Lines::keys, hasher, reading, &key_lines));
   const auto keys =
-      with_texts ? std::move(key_texts.digests) : need(read_keys(keys_file, hasher, bar.callback(), &key_lines));
-  const auto costed = [&](const std::string& path, TextKeys& texts, LineTally& tally) -> Negatives {
-    Negatives out;
-    if (path.empty()) return out;
-    need(for_each_line(key_file(path, o.nul), bar.callback(), [&](const Line& line) -> Result<Ok> {
-      tally.see(line.text);
-      NAYSAY_TRY(const CostedKey negative, parse_negative(line.text));
-      shapes.see(negative.key);
-      if (!out.digests.push(hasher(negative.key)) || !out.costs.push(negative.cost) ||
-          (with_texts && !texts.texts.push(negative.key)))
-        return Error{Errc::no_memory, "no memory for more negatives"};
-      return Ok{};
+      with_texts ? std::move(key_texts.digests) : need(read_keys(key_inputs, hasher, reading, &key_lines));
+  const auto costed = [&](std::span<const KeyFile> files, TextKeys& texts, LineTally& tally) -> Negatives {
+    Texts* kept = with_texts ? &texts.texts : nullptr;
+    return need(read_negatives(files, hasher, reading, &tally, [&](std::string_view key) -> bool {
+      shapes.see(key);
+      return !kept || kept->push(key);
     }));
-    return out;
   };
-  Negatives negatives = costed(o.negatives, negative_texts, negative_lines),
-            strangers = costed(o.strangers, stranger_texts, stranger_lines);
+  Negatives negatives = costed(negative_inputs, negative_texts, negative_lines),
+            strangers = costed(stranger_inputs, stranger_texts, stranger_lines);
   bar.clear();
-  if (keys.empty()) throw Failure{fmt::format("{}: there are no keys; give at least one", o.keys)};
+  if (keys.empty()) throw Failure{fmt::format("{}: there are no keys; give at least one", names_of(key_inputs))};
   if (negatives.digests.empty())
-    throw Failure{fmt::format("{}: there are no negatives; give at least one", o.negatives)};
+    throw Failure{fmt::format("{}: there are no negatives; give at least one", names_of(negative_inputs))};
   Trial trial = make_trial(keys, negatives.digests, negatives.costs, strangers.digests, o.seed,
                            {key_texts.texts.views(), negative_texts.texts.views(), stranger_texts.texts.views()});
-  if (key_lines.lines > 0) note_keys(keys_file, key_lines);
-  note_negatives(key_file(o.negatives, o.nul), negative_lines);
+  if (key_lines.lines > 0) note_keys(names_of(key_inputs), key_lines);
+  note_negatives(names_of(negative_inputs), negative_lines);
   negatives = {};
   strangers = {};
   if (trial.strangers.size() < kFewStrangers) add_made_up(trial, shapes.make(kMadeUp, hasher));
@@ -225,7 +227,7 @@ void run(const Options& o) {
   if (with_texts) add_others(trial, others, hasher, o.seed);
 
   const unsigned threads = thread_count(o.threads);
-  const Bench bench(trial, o.stranger_share, o.seed, threads, std::numeric_limits<double>::infinity());
+  const Bench bench(trial, o.stranger_share, o.seed, threads, std::numeric_limits<double>::infinity(), usable_cores());
   std::vector<FilterRow> rows;
   if (o.budget.given())
     for (const FilterType* filter : filters) {
@@ -256,7 +258,7 @@ void run(const Options& o) {
     std::string where;
     if (!sweeps) {
       const Sample sample = sample_of(trial, kSampleKeys, o.seed);
-      const Bench small(sample.trial, o.stranger_share, o.seed, threads, 0);
+      const Bench small(sample.trial, o.stranger_share, o.seed, threads, 0, usable_cores());
       for (const double factor : kAbove) budgets.push_back(factor * best->bits_per_key);
       above = at_budgets(small, budgets);
       if (sample.keys.size() < keys.size()) where = fmt::format(", on a sample of {} keys", sample.keys.size());
@@ -315,13 +317,12 @@ void run(const Options& o) {
 void add_compare(CommandLine& line, int&) {
   auto o = std::make_shared<Options>();
   Command c = line.command("compare", "build every filter at one budget and say which to use");
-  c.option("--keys", o->keys, "the keys, one per line; - is the standard input").required().type_name("FILE");
-  c.option("--negatives", o->negatives, "known negatives, one key<TAB>cost per line; a missing cost is 1")
-      .required()
-      .type_name("FILE");
+  add_keys_option(c, o->keys);
+  add_negatives_option(c, o->negatives).required();
   c.option("--strangers", o->strangers,
            "negatives that the filters are not given; by default a tenth of the negatives is held back, by a hash")
-      .type_name("FILE");
+      .type_name("FILE")
+      .repeated();
   o->budget.add_options(c, Budget::Rates::refused);
   c.option("--filters", o->filters, "names with commas between them, or all")
       .shows_default()
@@ -329,7 +330,7 @@ void add_compare(CommandLine& line, int&) {
       .type_name("A,B|all");
   add_stranger_share(c, o->stranger_share);
   add_seed(c, o->seed, "of the builds and of what is held back");
-  add_threads(c, o->threads);
+  add_threads(c, o->threads, "of the timed builds; reading and scoring use all cores that this process may use");
   add_null_option(c, o->nul);
   c.option("--json", o->json, "write the rows as JSON; - prints it instead of the table").type_name("FILE");
   c.option("--csv", o->csv, "write the rows as CSV; - prints it instead of the table").type_name("FILE");

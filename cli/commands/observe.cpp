@@ -60,7 +60,7 @@ void run(const Options& o) {
       costs.add(digest(miss->key), miss->cost, static_cast<double>(read), miss->key);
     }
   }
-  note_negatives({o.log, o.nul ? Separator::nul : Separator::newline}, tally);
+  note_negatives(key_file(o.log, o.nul).name(), tally);
   const auto now = static_cast<double>(read);
   const auto entries = costs.costliest(o.top == 0 ? o.keep : o.top, now);
   if (!o.adapt.empty()) {

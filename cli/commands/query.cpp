@@ -21,19 +21,46 @@ namespace naysay::cli {
 namespace {
 
 struct Options {
-  std::string filter, keys = "-", negatives;
+  std::string filter;
+  std::vector<std::string> keys, negatives;
+  unsigned threads = 0;
   bool invert = false, count = false, json = false, nul = false;
+};
+
+// What a thread makes of a piece of the input.
+struct Answered {
+  std::vector<std::string_view> lines, keys;
+  std::vector<float> costs;
+  std::vector<std::uint8_t> answers;
+  std::string out;  // what is printed
+  std::uint64_t selected = 0;
+  LineTally tally;
+
+  void clear() {
+    lines.clear();
+    keys.clear();
+    costs.clear();
+    out.clear();
+    selected = 0;
+    tally = {};
+  }
+  std::uint64_t bytes() const { return out.size() + keys.size() * (2 * sizeof(std::string_view) + sizeof(float) + 1); }
 };
 
 int run(const Options& o) {
   const bool costed = !o.negatives.empty();
-  const KeyFile file = key_file(costed ? o.negatives : o.keys, o.nul);
-  const std::vector<Input> inputs = {{costed ? "--negatives" : "KEYS", file.path}, {"the filter", o.filter}};
+  const std::vector<KeyFile> files = key_files(costed           ? o.negatives
+                                               : o.keys.empty() ? std::vector<std::string>{"-"}
+                                                                : o.keys,
+                                               o.nul);
+  std::vector<Input> inputs;
+  add_inputs(inputs, costed ? "--negatives" : "KEYS", files);
+  inputs.push_back({"the filter", o.filter});
   need_one_standard_input(inputs);
   const std::string standard = "-";  // query F keys >> keys would read what it writes, and so on
   need_distinct({{"the standard output", standard}}, inputs);
   std::optional<AnyFilter> filter;
-  AskStack ask;
+  Ask ask;
   if (o.filter != "-" && is_stack(o.filter)) {
     ask = ask_stack(o.filter);
   } else {
@@ -44,50 +71,59 @@ int run(const Options& o) {
   std::uint64_t queried = 0, selected = 0;
   double cost = 0, accepted_cost = 0;
   LineTally tally;
-  std::vector<std::uint8_t> answers;
-  std::vector<std::string_view> keys;
-  std::vector<float> costs;
-  need(for_each_batch(file, {}, [&](std::span<const Line> lines) -> Result<Ok> {
-    answers.resize(lines.size());
-    keys.clear();
-    costs.clear();
-    for (const Line& line : lines) {
-      tally.see(line.text);
+  const auto work = [&](PieceLines& piece, Answered& a) -> std::optional<LineFault> {
+    std::optional<LineFault> fault;
+    piece.for_each([&](std::string_view line, std::uint64_t number) {
+      CostedKey key{line, 1};
       if (costed) {
-        const auto negative = parse_negative(line.text);
-        if (!negative)
-          return Error{negative.error().code,
-                       fmt::format("{}:{}: {}", file.name(), line.number, negative.error().message)};
-        keys.push_back(negative->key);
-        costs.push_back(negative->cost);
+        auto parsed = parse_negative(line);
+        if (!parsed) {
+          fault = LineFault{std::move(parsed).error(), number};
+          return false;
+        }
+        key = *parsed;
+        a.costs.push_back(key.cost);
+        tally_negative(a.tally, line, key);
       } else {
-        keys.push_back(line.text);
+        a.tally.see(line);
       }
-    }
+      a.lines.push_back(line);
+      a.keys.push_back(key.key);
+      return true;
+    });
+    a.answers.resize(a.keys.size());
     if (filter)
-      filter->may_contain(keys, answers);
+      filter->may_contain(a.keys, a.answers);
     else
-      ask(keys, answers);
-    queried += lines.size();
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-      const bool maybe = answers[i] != 0, chosen = maybe != o.invert;
-      selected += chosen;
-      if (costed) {
-        cost += costs[i];
-        accepted_cost += maybe ? costs[i] : 0;
-      }
+      ask(a.keys, a.answers);
+    for (std::size_t i = 0; i < a.keys.size(); ++i) {
+      const bool maybe = a.answers[i] != 0, chosen = maybe != o.invert;
+      a.selected += chosen;
       if (o.count) continue;
       if (o.json) {
-        nlohmann::ordered_json j{{"key", keys[i]}, {"may_contain", maybe}};
-        if (costed) j["cost"] = costs[i];
-        out.write(json_text(j) + "\n");
+        nlohmann::ordered_json j{{"key", a.keys[i]}, {"may_contain", maybe}};
+        if (costed) j["cost"] = a.costs[i];
+        a.out += json_text(j);
+        a.out += '\n';
       } else if (chosen) {
-        out.write(lines[i].text);
-        out.write(o.nul ? '\0' : '\n');
+        a.out += a.lines[i];
+        a.out += o.nul ? '\0' : '\n';
       }
     }
+    return fault;
+  };
+  const auto take = [&](const Answered& a, const PiecePlace&) -> Result<Ok> {
+    tally += a.tally;
+    queried += a.keys.size();
+    selected += a.selected;
+    for (std::size_t i = 0; i < a.costs.size(); ++i) {  // one by one: a sum in another order may be another number
+      cost += a.costs[i];
+      accepted_cost += a.answers[i] != 0 ? a.costs[i] : 0;
+    }
+    out.write(a.out);
     return Ok{};
-  }));
+  };
+  need(for_each_piece<Answered>(files, {.threads = thread_count(o.threads)}, work, take));
   if (o.count && o.json) {
     nlohmann::ordered_json j;
     j["asked"] = queried;
@@ -99,9 +135,9 @@ int run(const Options& o) {
   }
   out.finish();
   if (costed)
-    note_negatives(file, tally);
+    note_negatives(names_of(files), tally);
   else if (tally.lines > 0)
-    note_keys(file, tally);
+    note_keys(names_of(files), tally);
   return selected > 0 ? 0 : 1;
 }
 
@@ -113,15 +149,19 @@ void add_query(CommandLine& line, int& exit_code) {
   c.option("filter", o->filter, "a file that naysay build or naysay apply wrote; - is the standard input")
       .required()
       .type_name("F.nsy|F.nst");
-  c.option("keys", o->keys, "keys to query, one per line; - is the standard input").shows_default().type_name("KEYS");
+  c.option("keys", o->keys,
+           "keys to query, one per line: files, folders or quoted patterns; - is the standard input, and the default")
+      .type_name("KEYS");
   c.option(
        "--negatives", o->negatives,
        "known negatives to query instead of keys, one key<TAB>cost per line; the lines of those that it accepts are "
        "printed")
-      .type_name("FILE");
+      .type_name("FILE")
+      .repeated();
   c.flag("--invert", o->invert, "print the keys that are certainly not in the set instead");
   c.flag("--count", o->count, "print only their number");
   c.flag("--json", o->json, "one JSON object per key with its answer; with --count one object in all");
+  add_threads(c, o->threads);
   add_null_option(c, o->nul);
   c.footer(
       "Exit code: 0 if a key was printed, 1 if none was, 2 if something went wrong, as grep.\n\n"

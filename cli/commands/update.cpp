@@ -58,7 +58,7 @@ Tally for_each_key(const Options& o, const std::string& path, const Hasher& hash
 Tally adapt(const Options& o, AnyFilter& f, const Progress& progress) {
   LineTally lines;
   const Negatives given = need(read_negatives(key_file(o.adapt, o.nul), f.hasher(), progress, &lines));
-  note_negatives(key_file(o.adapt, o.nul), lines);
+  note_negatives(key_file(o.adapt, o.nul).name(), lines);
   std::span<const Digest> digests = given.digests;
   std::span<const float> costs = given.costs;
   Tally t{.given = digests.size()};

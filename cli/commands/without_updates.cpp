@@ -36,9 +36,11 @@ bool is_stack(const std::string& path) {
   return file && file->bytes.size() >= kBegin.size() &&
          std::string_view(reinterpret_cast<const char*>(file->bytes.data()), kBegin.size()) == kBegin;
 }
-AskStack ask_stack(const std::string&) { throw Failure{kWithout}; }
+Ask ask_stack(const std::string&) { throw Failure{kWithout}; }
 void inspect_stack(const std::string&, bool) { throw Failure{kWithout}; }
-int verify_stack(const std::string&, const KeyFile*, const std::string&) { throw Failure{kWithout}; }
+int verify_stack(const std::string&, std::span<const KeyFile>, unsigned, const std::string&) {
+  throw Failure{kWithout};
+}
 void bench_updates(const std::string&, std::uint64_t, const std::string&) { throw Failure{kWithout}; }
 
 }  // namespace naysay::cli

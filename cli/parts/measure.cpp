@@ -157,8 +157,9 @@ const FilterRow* best_row(const std::vector<FilterRow>& rows, double stranger_sh
   return best_of(rows, stranger_share, as_built).row;
 }
 
-Bench::Bench(const Trial& trial, double stranger_share, std::uint64_t seed, unsigned threads, double build_seconds)
-    : trial_(trial), build_seconds_(build_seconds) {
+Bench::Bench(const Trial& trial, double stranger_share, std::uint64_t seed, unsigned threads, double build_seconds,
+             unsigned scoring_threads)
+    : trial_(trial), build_seconds_(build_seconds), scoring_threads_(scoring_threads) {
   workload_.keys = trial.keys;
   workload_.negatives = trial.negatives;
   workload_.costs = trial.costs;
@@ -194,7 +195,7 @@ FilterRow Bench::row_of(const FilterType& filter, const AnyFilter& built) const 
   row.builds = 1;
   row.bits_per_key = bits_per_key(built);
   row.bytes = size_bytes(built);
-  row.score = score(built, trial_, filter.claims.reads_bytes);
+  row.score = score(built, trial_, filter.claims.reads_bytes, scoring_threads_);
   row.judged = judge(filter, row.score, built.expected_fpr(), trial_);
   return row;
 }
@@ -244,10 +245,10 @@ Changed Bench::changed(const FilterType& filter, const std::vector<Param>& param
     if (how == Change::replace) built->erase(leaving[i]);
     if (!built->insert(late[i])) return {.problem = fmt::format("{}: it has no room for all keys", filter.name)};
   }
-  Changed changed{.score = score(*built, trial_)};
-  changed.score.false_negatives = tenth - count_maybe(*built, late);
+  Changed changed{.score = score(*built, trial_, false, scoring_threads_)};
+  changed.score.false_negatives = tenth - count_maybe(*built, late, {}, scoring_threads_);
   const auto stayed = how == Change::insert ? workload.keys : workload.keys.subspan(tenth);
-  changed.score.false_negatives += stayed.size() - count_maybe(*built, stayed);
+  changed.score.false_negatives += stayed.size() - count_maybe(*built, stayed, {}, scoring_threads_);
   changed.judged = judge(filter, changed.score, built->expected_fpr(), trial_);
   return changed;
 }

@@ -71,7 +71,9 @@ struct FilterRow {
 class Bench {
  public:
   // `build_seconds`: a filter whose builds need longer than that is built fewer than five times, but at least once.
-  Bench(const Trial& trial, double stranger_share, std::uint64_t seed, unsigned threads, double build_seconds);
+  // Builds use `threads`. What is not timed, the scoring, may use others.
+  Bench(const Trial& trial, double stranger_share, std::uint64_t seed, unsigned threads, double build_seconds,
+        unsigned scoring_threads = 1);
 
   // With what becomes of it when keys are inserted and erased, if they can be.
   FilterRow measure(const FilterType& filter, const std::vector<Param>& params) const;
@@ -87,6 +89,7 @@ class Bench {
   Workload workload_;
   BuildOptions options_;
   double build_seconds_;
+  unsigned scoring_threads_;
   std::vector<Digest> mix_;
   std::vector<std::string_view> mix_bytes_;    // if the trial has strings
   mutable std::vector<Digest> shuffled_keys_;  // each once; filled when a set first changes

@@ -9,7 +9,7 @@
 #include "naysay/updates/stack.hpp"
 #include "parts/describe.hpp"
 #include "parts/failure.hpp"
-#include "parts/progress.hpp"
+#include "parts/inputs.hpp"
 #include "parts/table.hpp"
 #include "parts/update_options.hpp"
 
@@ -17,7 +17,7 @@ namespace naysay::cli {
 
 bool is_stack(const std::string& path) { return is_stack_file(path); }
 
-AskStack ask_stack(const std::string& path) {
+Ask ask_stack(const std::string& path) {
   const auto parts = std::make_shared<std::vector<Partition>>(need(open_partitions(path)));
   return [parts](std::span<const std::string_view> keys, std::vector<std::uint8_t>& answers) {
     answers.assign(keys.size(), 0);
@@ -80,7 +80,8 @@ void inspect_stack(const std::string& path, bool json) {
   if (json) fmt::print("{}\n", nlohmann::ordered_json{{"file", path}, {"partitions", all}}.dump(2));
 }
 
-int verify_stack(const std::string& path, const KeyFile* keys, const std::string& verify_key) {
+int verify_stack(const std::string& path, std::span<const KeyFile> keys, unsigned threads,
+                 const std::string& verify_key) {
   const auto parts = need(open_partitions(path, checks_of(verify_key, true)));
   std::size_t updates = 0;
   std::uint64_t held = 0;
@@ -93,31 +94,17 @@ int verify_stack(const std::string& path, const KeyFile* keys, const std::string
   }
   const std::string start = fmt::format("{}: whole, a stack of {} keys with {} updates{}{}", path, held, updates,
                                         verify_key.empty() ? "" : ", all signed", expired ? ", some expired" : "");
-  if (!keys) {
+  if (keys.empty()) {
     fmt::print("{}\n", start);
     return 0;
   }
-  const AskStack ask = ask_stack(path);
-  ProgressBar bar;
-  std::uint64_t queried = 0, denied = 0, first_denied = 0;
-  std::vector<std::string_view> some;
-  std::vector<std::uint8_t> answers;
-  need(for_each_batch(*keys, bar.callback(), [&](std::span<const Line> lines) -> Result<Ok> {
-    some.clear();
-    for (const Line& line : lines) some.push_back(line.text);
-    ask(some, answers);
-    queried += lines.size();
-    for (std::size_t i = 0; i < lines.size(); ++i)
-      if (!answers[i] && denied++ == 0) first_denied = lines[i].number;
-    return Ok{};
-  }));
-  bar.clear();
-  if (denied > 0) {
-    fmt::print(stderr, "naysay: {}: denies {} of the {} keys, the first at {}:{}; it was built from others\n", path,
-               denied, queried, keys->name(), first_denied);
+  const Answers a = ask_all(keys, LinesAre::keys, threads, ask_stack(path));
+  if (const std::uint64_t denied = a.tally.lines - a.accepted; denied > 0) {
+    fmt::print(stderr, "naysay: {}: denies {} of the {} keys, the first at {}; it was built from others\n", path,
+               denied, a.tally.lines, a.first_denied);
     return 1;
   }
-  fmt::print("{}, and all {} keys of {} may be in it\n", start, queried, keys->name());
+  fmt::print("{}, and all {} keys of {} may be in it\n", start, a.tally.lines, names_of(keys));
   return 0;
 }
 

@@ -19,7 +19,7 @@ struct UpdateOptions {
   std::string list, expires = "14d", sign_key;
   std::uint64_t partition = 0, created = 0, seed = 0;
   double add_rate = 0;
-  unsigned threads = 1;
+  unsigned threads = 0;
   bool ghosts = false;
 
   void add_options(Command& command);

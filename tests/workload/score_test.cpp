@@ -7,6 +7,7 @@
 #include <cmath>
 #include <set>
 
+#include "naysay/workload/repeats.hpp"
 #include "sample.hpp"
 
 namespace naysay {
@@ -82,6 +83,50 @@ TEST(Score, OfNothingAskedIsNoNumber) {
   const Score costless = score(Exactly{}, make_trial({}, negatives, free, numbers(5, 1), 1));
   EXPECT_EQ(costless.known_fpr, 0.0);
   EXPECT_TRUE(std::isnan(costless.wfpr));
+}
+
+// Every third digest, by its bits.
+struct Thirds {
+  void may_contain(std::span<const Digest> keys, std::uint8_t* out) const {
+    for (std::size_t i = 0; i < keys.size(); ++i) out[i] = keys[i].lo % 3 == 0;
+  }
+};
+
+TEST(ScoreThread, IsTheSameForAnyNumberOfThreads) {
+  const auto keys = numbers(0, 150'000), negatives = numbers(200'000, 200'000), strangers = numbers(500'000, 70'000);
+  std::vector<float> costs;
+  for (std::size_t i = 0; i < negatives.size(); ++i) costs.push_back(1 / static_cast<float>(i + 1));
+  const Trial t = make_trial(keys, negatives, costs, strangers, 1);
+  std::uint64_t denied = 0;
+  for (const Digest& d : keys) denied += d.lo % 3 != 0;
+  const Score one = score(Thirds{}, t);
+  EXPECT_EQ(one.false_negatives, denied);
+  EXPECT_NEAR(one.wfpr, 1.0 / 3, 0.3);
+  for (const unsigned threads : {2u, 5u}) {
+    const Score many = score(Thirds{}, t, false, threads);
+    EXPECT_EQ(many.false_negatives, one.false_negatives);
+    EXPECT_EQ(many.fpr, one.fpr);
+    EXPECT_EQ(many.known_fpr, one.known_fpr);
+    EXPECT_EQ(many.wfpr, one.wfpr);
+  }
+}
+
+TEST(RepeatsThread, AreCountedExactlyOrEstimatedFromAPart) {
+  auto keys = numbers(0, 1000);
+  keys.insert(keys.end(), keys.begin(), keys.begin() + 10);
+  const Repeats few = count_repeats(keys, numbers(990, 50), 2);
+  EXPECT_EQ(few.keys, 10u);
+  EXPECT_EQ(few.negatives, 10u);
+  EXPECT_FALSE(few.estimated);
+  auto many = numbers(0, 3'000'000);
+  many.insert(many.end(), many.begin(), many.begin() + 500'000);
+  const Repeats one = count_repeats(many, numbers(2'500'000, 2'000'000)),
+                four = count_repeats(many, numbers(2'500'000, 2'000'000), 4);
+  EXPECT_TRUE(one.estimated);
+  EXPECT_NEAR(static_cast<double>(one.keys), 500'000, 5 * std::sqrt(500'000.0) * 4);
+  EXPECT_NEAR(static_cast<double>(one.negatives), 500'000, 5 * std::sqrt(500'000.0) * 4);
+  EXPECT_EQ(one.keys, four.keys);
+  EXPECT_EQ(one.negatives, four.negatives);
 }
 
 }  // namespace

@@ -13,6 +13,8 @@
 #include <cassert>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
+#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -43,7 +45,18 @@ class GrowingArray {
     return true;
   }
 
+  // The same for many.
+  [[nodiscard]] bool append(std::span<const T> elements) noexcept {
+    while (capacity_ - size_ < elements.size())
+      if (!grow()) return false;
+    if (!elements.empty()) std::memcpy(data_ + size_, elements.data(), elements.size_bytes());
+    size_ += elements.size();
+    return true;
+  }
+  void clear() noexcept { size_ = 0; }  // keeps the memory
+
   std::uint64_t size() const noexcept { return size_; }
+  std::uint64_t capacity() const noexcept { return capacity_; }
   bool empty() const noexcept { return size_ == 0; }
   const T* begin() const noexcept { return data_; }  // a contiguous range: it converts to std::span<const T>
   const T* end() const noexcept { return data_ + size_; }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keys: reads keys from files and pipes and digests them as they stream in. The strings are never all in memory.
 //
-//   file or -                      LineReader                      read_keys, read_negatives
-//   +--------------+   inflate   +------------+   a batch of   +---------------------------+
-//   | plain        | ----------> | one buffer | -------------> | 16 bytes per key, 20 per  |
-//   | gzip, zstd   |             |            |   views of it  | negative with its cost    |
+//   files or -                   for_each_piece                   read_keys, read_negatives
+//   +--------------+   inflate   +------------+   digests in   +---------------------------+
+//   | plain        | ----------> | pieces, by | -------------> | 16 bytes per key, 20 per  |
+//   | gzip, zstd   |             | all threads|   their order  | negative with its cost    |
 //   +--------------+             +------------+                +---------------------------+
+//
+// LineReader and for_each_line give the lines of one file to one thread instead.
 //
 // Keys are lines, or separated by NUL. A line ends with "\n" or "\r\n"; the last one needs no end. Blank lines are
 // left out. Every other byte belongs to the key, spaces included. With NUL every byte between two separators belongs to
@@ -19,8 +21,10 @@
 // same way, and so is UTF-16. A byte order mark at the start of lines is left out.
 //
 // Promises   a message names the file and, if there is one, the line.
-// Cost       One pass; the bytes of a line are searched once, however long it is. Memory in addition to the result:
-//            buffers of 384 KiB (or three times the longest line, while it grows), and what the decompressor needs.
+//            Several files are read as if they were one after the other; any number of threads gives the same result.
+// Cost       One pass; the bytes of a line are searched once, however long it is. Memory in addition to the result: that
+//            of the pieces (pieces.hpp), and what the decompressor needs. LineReader: buffers of 384 KiB, or three times
+//            the longest line, while it grows.
 #pragma once
 
 #include <cstdint>
@@ -34,24 +38,16 @@
 #include "naysay/core/export.hpp"
 #include "naysay/core/filter.hpp"
 #include "naysay/workload/growing_array.hpp"
+#include "naysay/workload/pieces.hpp"
 
 namespace naysay {
-
-enum class Separator : char { newline = '\n', nul = '\0' };
-
-struct KeyFile {
-  std::string path;  // "-" is the standard input
-  Separator separator = Separator::newline;
-
-  std::string name() const { return path == "-" ? "standard input" : path; }
-};
 
 struct Line {
   std::string_view text;  // never empty
   std::uint64_t number;   // counted from 1, blank lines included
 };
 
-inline constexpr std::uint64_t kMaxLineBytes = std::uint64_t{1} << 30;  // longer lines mean that the separator is wrong
+class TextSource;  // the text, whatever the file is packed in: src/text_source.hpp
 
 class NAYSAY_EXPORT LineReader {
  public:
@@ -72,14 +68,12 @@ class NAYSAY_EXPORT LineReader {
   LineReader& operator=(LineReader&&) noexcept;
   ~LineReader();
 
-  struct Source;  // plain bytes, whatever the file is packed in: src/keys.cpp
-
  private:
   LineReader();
   Result<Ok> refill();
   Result<Ok> skip_mark();
 
-  std::unique_ptr<Source> source_;
+  std::unique_ptr<TextSource> source_;
   char separator_ = '\n';
   std::vector<char> buffer_;
   std::size_t begin_ = 0, searched_ = 0, end_ = 0;  // buffer_[begin_, end_) is unread; no separator before searched_
@@ -122,23 +116,38 @@ struct NAYSAY_EXPORT LineTally {
   std::uint64_t other_costs = 0;  // lines without a tab, and only a number after the last comma, semicolon or space
 
   void see(std::string_view line) noexcept;
+  LineTally& operator+=(const LineTally& other) noexcept;
 };
 
-NAYSAY_EXPORT Result<GrowingArray<Digest>> read_keys(const KeyFile& file, const Hasher& hasher,
-                                                     const Progress& progress = {}, LineTally* tally = nullptr);
+NAYSAY_EXPORT Result<GrowingArray<Digest>> read_keys(std::span<const KeyFile> files, const Hasher& hasher,
+                                                     const ReadOptions& options, LineTally* tally = nullptr);
+inline Result<GrowingArray<Digest>> read_keys(const KeyFile& file, const Hasher& hasher, const Progress& progress = {},
+                                              LineTally* tally = nullptr) {
+  return read_keys({&file, 1}, hasher, {.progress = progress}, tally);
+}
 
 struct Negatives {
   GrowingArray<Digest> digests;
   GrowingArray<float> costs;  // one each
 };
 
-NAYSAY_EXPORT Result<Negatives> read_negatives(const KeyFile& file, const Hasher& hasher, const Progress& progress = {},
-                                               LineTally* tally = nullptr);
+// see, if it is given, is called with the bytes of one key after the other, on one thread at a time; false: there is no
+// memory.
+using SeeKey = std::function<bool(std::string_view key)>;
+NAYSAY_EXPORT Result<Negatives> read_negatives(std::span<const KeyFile> files, const Hasher& hasher,
+                                               const ReadOptions& options, LineTally* tally = nullptr,
+                                               const SeeKey& see = {});
+inline Result<Negatives> read_negatives(const KeyFile& file, const Hasher& hasher, const Progress& progress = {},
+                                        LineTally* tally = nullptr) {
+  return read_negatives({&file, 1}, hasher, {.progress = progress}, tally);
+}
 
-// Calls take for one negative after the other, and keeps none in memory. Stops at the first error of take.
-using TakeNegative = std::function<Result<Ok>(Digest negative, float cost)>;
-NAYSAY_EXPORT Result<Ok> for_each_negative(const KeyFile& file, const Hasher& hasher, const Progress& progress,
-                                           const TakeNegative& take, LineTally* tally = nullptr);
+// Calls take for one negative after the other, many at a time, and keeps none in memory. Stops at the first error of
+// take.
+using TakeNegatives = std::function<Result<Ok>(std::span<const Digest> negatives, std::span<const float> costs)>;
+NAYSAY_EXPORT Result<Ok> for_each_negative(std::span<const KeyFile> files, const Hasher& hasher,
+                                           const ReadOptions& options, const TakeNegatives& take,
+                                           LineTally* tally = nullptr);
 
 // A line of a file of negatives, parsed. The message of an error does not name the file.
 struct CostedKey {
@@ -146,5 +155,7 @@ struct CostedKey {
   float cost = 1;
 };
 NAYSAY_EXPORT Result<CostedKey> parse_negative(std::string_view line);
+// The same as tally.see(line), for a line that is parsed already.
+NAYSAY_EXPORT void tally_negative(LineTally& tally, std::string_view line, const CostedKey& parsed) noexcept;
 
 }  // namespace naysay

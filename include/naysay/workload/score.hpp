@@ -15,16 +15,19 @@
 //   O'             those of them that are accepted
 //   weighted FPR   wfpr
 //
+// Promises   the same numbers for any number of threads.
 // Cost       one batch query per digest of the trial; costs are added up in double precision.
 // Source     R. Xie et al., "Hash Adaptive Bloom Filter", ICDE 2021, equation 20.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "naysay/core/detail/parallel.hpp"
 #include "naysay/core/filter.hpp"
 #include "naysay/workload/trial.hpp"
 
@@ -73,37 +76,68 @@ inline double rate(double part, double whole) {
   return whole > 0 ? part / whole : std::numeric_limits<double>::quiet_NaN();
 }
 
+// What one thread adds up in one go: always the same digests, so that the sums are the same for any number of threads.
+inline constexpr std::size_t kPart = std::size_t{1} << 16;
+
+// Adds up body(i, answer, sum) over every digest; Sum has +=.
+template <class Sum, AnswersBatches F, class Body>
+Sum sum_answers(const F& f, std::span<const Digest> queried, std::span<const std::string_view> bytes, unsigned threads,
+                Body&& body) {
+  std::vector<Sum> sums((queried.size() + kPart - 1) / kPart);
+  parallel_for(sums.size(), threads, [&](std::uint64_t part) {
+    const std::size_t first = part * kPart, count = std::min(kPart, queried.size() - first);
+    Sum sum{};
+    for_each_answer(f, queried.subspan(first, count), bytes.empty() ? bytes : bytes.subspan(first, count),
+                    [&](std::size_t i, bool maybe) { body(first + i, maybe, sum); });
+    sums[part] = sum;
+  });
+  Sum all{};
+  for (const Sum& sum : sums) all += sum;
+  return all;
+}
+
+struct AcceptedCost {
+  double accepted = 0, accepted_cost = 0, cost = 0;
+  AcceptedCost& operator+=(const AcceptedCost& other) noexcept {
+    accepted += other.accepted;
+    accepted_cost += other.accepted_cost;
+    cost += other.cost;
+    return *this;
+  }
+};
+
 }  // namespace score_detail
 
 template <AnswersBatches F>
-std::uint64_t count_maybe(const F& f, std::span<const Digest> queried, std::span<const std::string_view> bytes = {}) {
-  std::uint64_t count = 0;
-  score_detail::for_each_answer(f, queried, bytes, [&](std::size_t, bool maybe) { count += maybe; });
-  return count;
+std::uint64_t count_maybe(const F& f, std::span<const Digest> queried, std::span<const std::string_view> bytes = {},
+                          unsigned threads = 1) {
+  return score_detail::sum_answers<std::uint64_t>(
+      f, queried, bytes, threads, [](std::size_t, bool maybe, std::uint64_t& count) { count += maybe; });
 }
 
 // With the strings of the trial only if the filter reads them: others answer faster in batches.
 template <AnswersBatches F>
-Score score(const F& f, const Trial& t, bool reads_bytes = false) {
+Score score(const F& f, const Trial& t, bool reads_bytes = false, unsigned threads = 1) {
   using score_detail::rate;
   const auto bytes = [&](std::span<const std::string_view> of) {
     return reads_bytes ? of : std::span<const std::string_view>();
   };
-  double accepted = 0, accepted_cost = 0, cost = 0;
-  score_detail::for_each_answer(f, t.negatives, bytes(t.negative_bytes), [&](std::size_t i, bool maybe) {
-    accepted += maybe;
-    accepted_cost += maybe ? t.costs[i] : 0;
-    cost += t.costs[i];
-  });
+  const auto known = score_detail::sum_answers<score_detail::AcceptedCost>(
+      f, t.negatives, bytes(t.negative_bytes), threads,
+      [&](std::size_t i, bool maybe, score_detail::AcceptedCost& sum) {
+        sum.accepted += maybe;
+        sum.accepted_cost += maybe ? t.costs[i] : 0;
+        sum.cost += t.costs[i];
+      });
   const auto count = [&](std::span<const Digest> asked, std::span<const std::string_view> texts) {
-    return static_cast<double>(count_maybe(f, asked, bytes(texts)));
+    return static_cast<double>(count_maybe(f, asked, bytes(texts), threads));
   };
   const std::span<const Digest> made_up = reads_bytes ? std::span<const Digest>() : t.made_up;
   return {.fpr = rate(count(t.strangers, t.stranger_bytes) + count(made_up, {}),
                       static_cast<double>(t.strangers.size() + made_up.size())),
-          .known_fpr = rate(accepted, static_cast<double>(t.negatives.size())),
-          .wfpr = rate(accepted_cost, cost),
-          .false_negatives = t.keys.size() - count_maybe(f, t.keys, bytes(t.key_bytes)),
+          .known_fpr = rate(known.accepted, static_cast<double>(t.negatives.size())),
+          .wfpr = rate(known.accepted_cost, known.cost),
+          .false_negatives = t.keys.size() - count_maybe(f, t.keys, bytes(t.key_bytes), threads),
           .other_fpr = rate(count(t.others, t.other_bytes), static_cast<double>(t.others.size()))};
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Texts: keys with their strings, for filters that read bytes. Other filters need digests alone: see keys.hpp.
 //
-//   file or - --LineReader--> digest, cost, and the string, copied into blocks of 1 MiB that never move
+//   files or - --for_each_piece--> digest, cost, and the string, copied into blocks of 1 MiB that never move
 //
 // Cost       16 bytes for the view of each string and 16 for its digest, and the strings themselves.
 #pragma once
@@ -53,7 +53,11 @@ struct TextKeys {
 };
 enum class Lines { keys, costed_keys };
 
-Result<TextKeys> read_texts(const KeyFile& file, Lines lines, const Hasher& hasher, const Progress& progress = {},
-                            LineTally* tally = nullptr);
+NAYSAY_EXPORT Result<TextKeys> read_texts(std::span<const KeyFile> files, Lines lines, const Hasher& hasher,
+                                          const ReadOptions& options, LineTally* tally = nullptr);
+inline Result<TextKeys> read_texts(const KeyFile& file, Lines lines, const Hasher& hasher,
+                                   const Progress& progress = {}, LineTally* tally = nullptr) {
+  return read_texts({&file, 1}, lines, hasher, {.progress = progress}, tally);
+}
 
 }  // namespace naysay
