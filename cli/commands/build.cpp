@@ -160,7 +160,8 @@ struct KnownNegatives {
 // 26 more while it is placed.
 constexpr double kPeakKeyBytes = 20, kNegativeBytes = 20, kPeakNegativeBytes = 46;
 
-constexpr std::uint64_t kLargeBuild = 1'000'000;  // keys and negatives, from which on a terminal is told what to expect
+constexpr std::uint64_t kLargeBuild =
+    10'000'000;  // keys and negatives, from which on a terminal is told what to expect
 constexpr std::uint64_t kUnbounded = std::numeric_limits<std::uint64_t>::max();
 
 double memory_limit(const Options& o) {

@@ -11,7 +11,7 @@ namespace naysay::cli {
 
 namespace {
 
-constexpr std::uint64_t kSmall = 1 << 15, kLarge = 1 << 17;
+constexpr std::uint64_t kSmall = 1 << 17, kLarge = 1 << 19;
 
 // Every i-th key and known negative, so that it does not matter how the files are ordered.
 struct WorkloadSample {
@@ -99,15 +99,14 @@ Result<Forecast> forecast(const FilterType& filter, const Workload& workload, co
     }
   }
   if (f.build_bytes == 0) {
-    const auto line = [&](const double(&y)[2]) {
-      const double slope = (y[1] - y[0]) / (sizes[1] - sizes[0]);
-      return std::max(y[1] + slope * (all - sizes[1]), y[1] / sizes[1] * all * 0.8);
-    };
-    f.build_bytes = static_cast<std::uint64_t>(line(peaks));
+    const double slope = (peaks[1] - peaks[0]) / (sizes[1] - sizes[0]);
     f.build_seconds = seconds[1] * all / sizes[1];
     f.filter_bytes = static_cast<std::uint64_t>(bits / sizes[1] * all / 8);
     if (const auto most = bytes_for(filter.name, options.room(workload), params))
       f.filter_bytes = std::min(f.filter_bytes, *most);
+    // A line alone would miss what grows with the keys while something of a fixed size still hides it.
+    const double most_bytes = std::max(peaks[1] + slope * (all - sizes[1]), 0.8 * peaks[1] / sizes[1] * all);
+    f.build_bytes = std::max(static_cast<std::uint64_t>(most_bytes), f.filter_bytes);
   }
   double bits_per_key = 0;
   std::string unused;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Forecast: what a build will need, before it starts.
 //
-//   keys       |. . . . . . . . . . . .|      every i-th of them, 32,768 and 131,072 in all, and as many of the known
+//   keys       |. . . . . . . . . . . .|      every i-th of them, 131,072 and 524,288 in all, and as many of the known
 //   sample      .     .     .     .           negatives in proportion, are built; time and memory are measured
 //
-//   memory   ^                 x              a straight line through both, as far as the keys go, and not below what
-//            |         .  '                   the larger sample needs per key
-//            |   . x                          the digests, 16 bytes per key and 20 per known negative, come on top
+//   memory   ^                 x              a straight line through both, as far as the keys go, and not below 0.8
+//            |         .  '                   times what the larger sample needs per key; the digests, 16 bytes per key
+//            |   . x                          and 20 per known negative, come on top
 //            +--------------------> keys
 //
 // Promises   For fewer keys than the larger sample it is the memory of the build itself. Beyond that the build needs at
-//            most 1.3 times what is forecast, and not less than half of it (tests/cli/forecast_test.cpp holds every
-//            filter to it).
+//            most 1.5 times what is forecast, and not less than half of it, and the filter's size is right to a quarter:
+//            filters whose tables grow in steps are the worst (tests/cli/forecast_test.cpp holds every filter to it).
 // Does not   forecast the time well: one filter of millions of keys misses the caches more often than a sample does, and
 //            a sample keeps fewer threads busy. Take it as an order of magnitude.
 // Cost       two builds of the samples.
