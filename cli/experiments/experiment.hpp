@@ -21,6 +21,7 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "naysay/core/archive.hpp"
@@ -39,10 +40,11 @@ struct Setup {
   double keys = 1'000'000;
   double negatives = 1'000'000;
   double skew = 0;                      // of the negatives' costs (Zipf), or kRealCosts
-  int shuffles = 1;                     // of the costs over the negatives: the result is the mean over them
+  int shuffles = 1;                     // of the costs over the negatives, the same for all series: mean and median
   double given = 1;                     // the share of the negatives, costliest first, that a filter is given
   double quick_scale = 0.1;             // of keys and negatives
   double churn = 0.02;                  // the share of the keys that is replaced in a round
+  int rounds = 0;                       // rates: rounds of churn between the build and the measurement
   bool addresses = true;                // strangers: keys that are IP addresses are kept
   bool www = true;                      // strangers: "www." in front of a negative is kept
   double read_us = 0;                   // a random read from the store that the filter protects; 0: it is measured
@@ -82,6 +84,8 @@ struct Series {
   std::vector<Param> params = {};
   bool siphash = false;         // keys are digested with SipHash instead of XXH3
   bool reported_again = false;  // churn, trace: its errors on costly negatives are reported after every round
+  bool texts = false;           // the filter hashes the strings, although it could do with digests
+  bool inserted = false;        // rates: built without keys and with room for all; then they are inserted
 };
 
 // How a number is written: "0.36 %", "48 ns", ...
@@ -95,6 +99,8 @@ struct Metric {
 
 enum class Relation : std::uint8_t { is, at_most, at_least };
 
+inline constexpr std::string_view kGuess = "A guess: ";
+
 inline constexpr double kEverywhere = std::numeric_limits<double>::infinity();
 
 // A point that a paper gives in its text.
@@ -103,7 +109,9 @@ struct Published {
   double x = kEverywhere;  // kEverywhere: a level
   double y = 0;
   const char* series = "";  // ours to compare it with; empty: we have none
-  const char* why = "";     // one sentence: why ours is more than 20 % away
+  // Why ours is more than 20 % away. A reason is tested or guessed, and says which: it names the experiment that switches
+  // our difference off ("naysay bench habf-why"), or begins with kGuess.
+  const char* why = "";
   Relation relation = Relation::is;
   const char* metric = "";  // empty: the panel's first
 };

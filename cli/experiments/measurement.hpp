@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "experiments/kinds/kinds.hpp"
+#include "naysay/workload/random.hpp"
 #include "parts/timing.hpp"
 
 namespace naysay::cli {
@@ -39,7 +40,7 @@ struct Measurement {
   Result<AnyFilter> build(const Workload& w, std::uint64_t capacity = 0) const;
   // The strings of a part of the set, if the filter reads them; else none.
   std::span<const std::string_view> bytes(std::span<const std::string_view> of) const {
-    return plan.type->claims.reads_bytes ? of : std::span<const std::string_view>();
+    return plan.type->claims.reads_bytes || job.series->texts ? of : std::span<const std::string_view>();
   }
   // Throws a Failure unless all of these are accepted.
   void need_all_keys(const AnyFilter& f, std::span<const Digest> keys) const;
@@ -55,6 +56,21 @@ struct Measurement {
   Sources& sources;
   const ExperimentKeys& set;
   Hasher hasher;
+};
+
+// Keys that are replaced by others, round after round: the same keys for every filter of a seed.
+class Churn {
+ public:
+  explicit Churn(const Measurement& m) : m_(m), random_(m.plan.seed), live_(m.set.keys.begin(), m.set.keys.end()) {}
+  // Replaces Setup::churn of the keys. Throws a Failure if the filter erases or inserts less than that.
+  void round(AnyFilter& f);
+  std::span<const Digest> live() const noexcept { return live_; }
+
+ private:
+  const Measurement& m_;
+  Random random_;
+  std::vector<Digest> live_;
+  std::size_t next_ = 0;
 };
 
 Json measure_rates(const Measurement& m);

@@ -23,6 +23,11 @@ struct Samples {
     return values.empty() ? std::nan("")
                           : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
   }
+  // The share of the sum that the largest has: near 1, the mean is the luck of one sample.
+  double worst_share() const {
+    const double sum = std::accumulate(values.begin(), values.end(), 0.0);
+    return sum > 0 ? *std::max_element(values.begin(), values.end()) / sum : 0;
+  }
   // {"median", "low", "high", "of"}; with a mean in front for what is averaged, such as rates over several shuffles of the costs.
   nlohmann::ordered_json json(bool with_mean = false) const {
     if (values.empty()) return nullptr;

@@ -26,7 +26,7 @@ Attempt attempt(std::string_view filter, const Workload& w, std::span<const Para
 double query_one_by_one(const AnyFilter& f, std::span<const Digest> queries, std::span<const std::string_view> bytes) {
   return ns_each(queries.size(), [&] {
     std::uint64_t yes = 0;
-    if (f.type().claims.reads_bytes && !bytes.empty())
+    if (!bytes.empty())
       for (std::size_t i = 0; i < queries.size(); ++i) yes += f.may_contain(queries[i], bytes[i]);
     else
       for (const Digest& d : queries) yes += f.may_contain(d);
@@ -35,7 +35,7 @@ double query_one_by_one(const AnyFilter& f, std::span<const Digest> queries, std
 }
 
 double query_in_batches(const AnyFilter& f, std::span<const Digest> queries, std::span<const std::string_view> bytes) {
-  if (f.type().claims.reads_bytes && !bytes.empty()) return query_one_by_one(f, queries, bytes);
+  if (!bytes.empty()) return query_one_by_one(f, queries, bytes);
   std::vector<std::uint8_t> answers(queries.size() + 1);
   return ns_each(queries.size(), [&] {
     f.may_contain(queries, answers.data());

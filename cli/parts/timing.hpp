@@ -48,7 +48,7 @@ struct Attempt {
 };
 Attempt attempt(std::string_view filter, const Workload& w, std::span<const Param> params, const BuildOptions& options);
 
-// Nanoseconds per query. A filter that reads bytes is given the strings, if there are any; it has no batches of them.
+// Nanoseconds per query. With strings the filter is given them too, and there are no batches: for filters that read them.
 double query_one_by_one(const AnyFilter& f, std::span<const Digest> queries,
                         std::span<const std::string_view> bytes = {});
 double query_in_batches(const AnyFilter& f, std::span<const Digest> queries,

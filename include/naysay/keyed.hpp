@@ -189,7 +189,7 @@ class Keyed : public KeyFront<Keyed<F>> {
  private:
   friend KeyFront<Keyed<F>>;
 
-  static constexpr bool reads_bytes() noexcept { return ByteFilter<F>; }
+  static constexpr bool reads_bytes() noexcept { return F::kClaims.reads_bytes; }
   bool query(Digest d) const noexcept { return filter_.may_contain(d); }
   bool query(Digest d, [[maybe_unused]] std::string_view bytes) const noexcept {
     if constexpr (ByteFilter<F>)

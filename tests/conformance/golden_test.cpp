@@ -44,6 +44,8 @@ class OldGoldenFile : public ::testing::TestWithParam<FilterType> {};
 
 TEST_P(OldGoldenFile, IsStillReadAndAnswersAsItDid) {
   const auto keys = sample::numbers(0, 200), negatives = sample::numbers(1000, 200);
+  const auto built = AnyFilter::build(GetParam().name, {.keys = keys, .negatives = negatives}, {}, {.seed = 1});
+  ASSERT_TRUE(built) << built.error().message;
   for (std::uint32_t version = 1; version < GetParam().format; ++version) {
     const std::string path =
         NAYSAY_SOURCE_DIR "/tests/golden/" + std::string(GetParam().name) + ".v" + std::to_string(version) + ".nsy";
@@ -51,7 +53,8 @@ TEST_P(OldGoldenFile, IsStillReadAndAnswersAsItDid) {
       auto golden = AnyFilter::open(path, how);
       ASSERT_TRUE(golden) << golden.error().message;
       for (const Digest& d : keys) ASSERT_TRUE(golden->may_contain(d)) << "a file of an earlier version lost a key";
-      for (const Digest& d : negatives) ASSERT_FALSE(golden->may_contain(d)) << "a known negative is accepted";
+      for (const Digest& d : negatives)
+        ASSERT_LE(golden->may_contain(d), built->may_contain(d)) << "a known negative is accepted that was not";
       // Saved again it has the new version, and all that it had.
       const auto again = AnyFilter::load(golden->to_bytes());
       ASSERT_TRUE(again) << again.error().message;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "naysay/habf/detail/habf_hashes.hpp"
 #include "sample.hpp"
 
 namespace naysay {
@@ -78,13 +79,14 @@ TEST(HashExpressor, AStoredKeyGetsExactlyItsFunctionsBack) {
         for (unsigned i = 0; i < all.size(); ++i) all[i] = static_cast<std::uint8_t>(i + 1);
         for (unsigned i = 0; i < k; ++i) std::swap(all[i], all[i + random.below(all.size() - i)]);
         all.resize(k);
-        const auto cell_of = [&](unsigned i) { return e.cell_of(nth_hash(d, i)); };
+        const auto cell_of = [&](unsigned i) { return habf::DoubleHashes::cell(nth_hash(d, i), e.cells()); };
         if (store(e, all, cell_of)) stored.emplace_back(d, all);
       }
       ASSERT_GT(stored.size(), 100u);
       for (const auto& [d, functions] : stored) {
         const Digest key = d;
-        ASSERT_EQ(sorted(find(e, k, [&](unsigned i) { return e.cell_of(nth_hash(key, i)); })), sorted(functions))
+        ASSERT_EQ(sorted(find(e, k, [&](unsigned i) { return habf::DoubleHashes::cell(nth_hash(key, i), e.cells()); })),
+                  sorted(functions))
             << "k = " << k << ", cells of " << cell_bits << " bits";
       }
     }

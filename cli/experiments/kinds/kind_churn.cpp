@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include "experiments/measurement.hpp"
-#include "naysay/workload/random.hpp"
 #include "parts/describe.hpp"
 #include "parts/failure.hpp"
 
@@ -28,31 +27,34 @@ Json churn_once(const Measurement& m, const std::vector<float>& costs, std::vect
   if (later && !m.job.series->reported_again)
     for (std::size_t i = 0; i < given.digests.size(); ++i) f->adapt(given.digests[i], given.costs[i]);
   after[0].add(m.weighted_rate(*f, costs));
-  std::vector<Digest> live(m.set.keys.begin(), m.set.keys.end());
-  std::size_t next = 0;
-  Random random(m.plan.seed);
-  const auto moved = static_cast<std::size_t>(m.setup.churn * static_cast<double>(live.size()));
+  Churn churn(m);
   for (std::size_t round = 1; round <= rounds; ++round) {
     if (m.job.series->reported_again)
       for (std::size_t i = 0; i < given.digests.size(); ++i)
         if (f->may_contain(given.digests[i])) f->adapt(given.digests[i], given.costs[i]);
-    for (std::size_t i = 0; i < moved; ++i) {
-      Digest& d = live[random.below(live.size())];
-      if (!f->erase(d))
-        throw Failure{fmt::format("{} does not erase a key in {}", m.plan.type->name, m.job.experiment->name)};
-      d = m.set.newcomers[next++ % m.set.newcomers.size()];
-      if (next > m.set.newcomers.size()) d = digest(next, ~m.plan.seed);  // keys never come twice
-      if (!f->insert(d))
-        throw Failure{fmt::format("{} has no room for a key in {}", m.plan.type->name, m.job.experiment->name)};
-    }
+    churn.round(*f);
     after[round].add(m.weighted_rate(*f, costs));
   }
-  m.need_all_keys(*f, live);
+  m.need_all_keys(*f, churn.live());
   values = {{"bits_per_key", bits_per_key(*f)}, {"bytes", size_bytes(*f)}};
   return {};
 }
 
 }  // namespace
+
+void Churn::round(AnyFilter& f) {
+  const auto moved = static_cast<std::size_t>(m_.setup.churn * static_cast<double>(live_.size()));
+  const std::span<const Digest> newcomers = m_.set.newcomers;
+  for (std::size_t i = 0; i < moved; ++i) {
+    Digest& d = live_[random_.below(live_.size())];
+    if (!f.erase(d))
+      throw Failure{fmt::format("{} does not erase a key in {}", m_.plan.type->name, m_.job.experiment->name)};
+    d = newcomers[next_++ % newcomers.size()];
+    if (next_ > newcomers.size()) d = digest(next_, ~m_.plan.seed);  // keys never come twice
+    if (!f.insert(d))
+      throw Failure{fmt::format("{} has no room for a key in {}", m_.plan.type->name, m_.job.experiment->name)};
+  }
+}
 
 Json measure_churn(const Measurement& m) {
   std::vector<Samples> after;

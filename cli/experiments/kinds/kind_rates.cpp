@@ -14,8 +14,6 @@ namespace naysay::cli {
 
 namespace {
 
-constexpr int kOblivious = 10;  // more shuffles for filters that costs do not change
-
 double param_number(const AnyFilter& f, std::string_view name) {
   for (const Param& p : f.params())
     if (p.name == name) return std::strtod(p.value.c_str(), nullptr);
@@ -54,9 +52,8 @@ double habf_bound(const Measurement& m, const AnyFilter& f) {
 Json measure_rates(const Measurement& m) {
   // Filters that read bytes learn from what negatives look like, not from what they cost.
   const bool aware = m.plan.type->claims.uses_negatives && !m.plan.type->claims.reads_bytes;
-  const int shuffles = m.plan.skew == 0 || m.plan.skew == kRealCosts ? 1
-                       : aware                                       ? m.setup.shuffles
-                                                                     : m.setup.shuffles * kOblivious;
+  const int shuffles = m.plan.skew == 0 || m.plan.skew == kRealCosts ? 1 : m.setup.shuffles;
+  const bool inserted = m.job.series->inserted;
   Samples wfpr, known, build_ns;
   std::optional<AnyFilter> f;
   std::vector<std::uint8_t> accepted(m.set.negatives.size());
@@ -69,15 +66,22 @@ Json measure_rates(const Measurement& m) {
       const GivenNegatives given = given_negatives(m.set, costs, m.setup.given);
       Report said;
       f.reset();
-      Attempt built = attempt(m.plan.type->name, m.workload(given), m.plan.params, m.options(0, &said));
+      Workload w = m.workload(given);
+      if (inserted) w.keys = {}, w.key_bytes = {};
+      Attempt built = attempt(m.plan.type->name, w, m.plan.params, m.options(inserted ? m.set.keys.size() : 0, &said));
       if (built.refused) return problem(*built.refused);
       f = std::move(built.filter);
+      if (inserted)
+        for (const Digest& d : m.set.keys)
+          if (!f->insert(d)) return problem({Errc::out_of_budget, "it has no room for all keys"});
+      Churn churn(m);
+      for (int round = 0; round < m.setup.rounds; ++round) churn.round(*f);
       build_ns.add(built.ns / static_cast<double>(m.set.keys.size()));
       peak = built.peak_bytes;
       score_detail::for_each_answer(*f, m.set.negatives, m.bytes(m.set.negative_bytes),
                                     [&](std::size_t i, bool maybe) { accepted[i] = maybe; });
       if (s == 0) {
-        m.need_all_keys(*f, m.set.keys);
+        m.need_all_keys(*f, m.setup.rounds > 0 ? churn.live() : m.set.keys);
         report = std::move(said);
         fpr = m.stranger_rate(*f);
       }
@@ -95,6 +99,8 @@ Json measure_rates(const Measurement& m) {
   const double bits = bits_per_key(*f), limit = limit_bits(fpr, known.mean(), m.setup.given * lambda);
   Json v;
   v["wfpr"] = wfpr.json(true);
+  v["wfpr_median"] = wfpr.median();
+  v["worst_share"] = wfpr.worst_share();
   v["known_fpr"] = known.mean();
   v["fpr"] = fpr;
   v["bits_per_key"] = bits;

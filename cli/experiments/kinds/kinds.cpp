@@ -54,13 +54,13 @@ JobPlan plan(const Job& job, Size size, std::uint64_t seed) {
   p.wish.data = s.data;
   p.wish.siphash = job.series->siphash;
   for (const Series& other : job.panel->series)  // a panel shares one set
-    if (const FilterType* type = find_filter(other.filter)) p.wish.texts |= type->claims.reads_bytes;
+    if (const FilterType* type = find_filter(other.filter)) p.wish.texts |= type->claims.reads_bytes || other.texts;
   const double all = set(Sets::keys) ? x : s.keys * scale, keys = tiny ? std::min(all, kTinyKeys) : all;
   const double negatives = (set(Sets::negatives_per_key) ? x : s.negatives / s.keys) * keys;
   p.wish.keys = static_cast<std::uint64_t>(keys);
   p.wish.negatives = static_cast<std::uint64_t>(tiny ? std::min(negatives, kTinyNegatives) : negatives);
   p.wish.strangers = tiny ? 2 * p.wish.keys : std::clamp(p.wish.keys, kLeastStrangers, kMostStrangers);
-  if (job.panel->kind == Kind::churn) p.wish.newcomers = p.wish.keys;
+  if (job.panel->kind == Kind::churn || s.rounds > 0) p.wish.newcomers = p.wish.keys;
   const auto put = [&](const Param& param) {
     for (Param& old : p.params)
       if (old.name == param.name) return void(old = param);

@@ -7,7 +7,8 @@ namespace naysay::cli {
 void add_variable_hash_figures(std::vector<Experiment>& to) {
   const Setup integers = {.data = Data::integers, .keys = 1e6, .negatives = 0};
   constexpr const char* kOtherSlots =
-      "The thesis says neither how many keys a slot had here nor how its functions are searched; we use 13 keys per "
+      "A guess: the thesis says neither how many keys a slot had here nor how its functions are searched; we use 13 "
+      "keys per "
       "slot, as its formula of sizes does, spread them over one level more, and solve for functions instead of trying "
       "them.";
   to.push_back(

@@ -21,6 +21,9 @@
 //   k_e         k_ + list_.more(x)
 //   cost list   list_: the costliest negatives, as many as lower the expected weighted rate, or as `listed` says
 //
+// With list = outside the list is that of the papers: whole digests next to the filter, not part of the budget, and walked
+// by every insert and query. size_bits() counts it nevertheless. It is for comparisons.
+//
 // Edge cases   A negative that is also a key may be listed; it is inserted and queried with the same functions, and
 //              never denied. With equal costs, or none above the mean, none is listed, and this is a Bloom filter.
 //
@@ -39,8 +42,10 @@
 
 #include "naysay/bloom/bloom_rates.hpp"
 #include "naysay/bloom/detail/cost_list.hpp"
+#include "naysay/bloom/detail/outside_list.hpp"
 #include "naysay/core/detail/sampled.hpp"
 #include "naysay/core/filter.hpp"
+#include "naysay/core/since.hpp"
 
 namespace naysay {
 
@@ -51,15 +56,18 @@ class WeightedBloom {
   struct Params {
     double bits_per_key = 10;
     std::uint32_t k = 0;       // of keys that are not listed; 0: the best for the bits left
-    std::uint64_t listed = 0;  // how many negatives to list; 0: as many as pay
+    std::uint64_t listed = 0;  // how many negatives to list; 0: as many as pay, or one in 1000 outside
+    ListPlace list = ListPlace::inside;
 
     template <class Self, class V>
     static void fields(Self& self, V& visit) {
       visit("bits_per_key", self.bits_per_key);
       visit("k", self.k);
       visit("listed", self.listed);
+      if (since(visit, 2)) visit("list", self.list);
     }
   };
+  static constexpr std::uint32_t kFormat = 2;  // of files; 1 did not have the parameter list and a list outside
 
   static constexpr Claims kClaims = {
       .about = "Bloom with more hash functions for a list of costly negatives; pays only if costs differ widely",
@@ -76,18 +84,26 @@ class WeightedBloom {
     std::stable_sort(order.begin(), order.end(),
                      [&](std::uint64_t a, std::uint64_t b) { return w.cost(a) > w.cost(b); });
 
-    Cut cut = p.listed == 0 ? best_cut(w, o, order, budget, p.k)
-                            : cut_at(w, order, std::min<std::uint64_t>(p.listed, order.size()));
-    if (cut.listed != 0 && CostList::bits_for(cut.listed) >= budget)
+    const bool outside = p.list == ListPlace::outside;
+    const std::uint64_t wanted = p.listed != 0 || !outside ? p.listed : bloom::OutsideList::usual(order.size());
+    const Cut cut = wanted == 0 && !outside ? best_cut(w, o, order, budget, p.k)
+                                            : cut_at(w, order, std::min<std::uint64_t>(wanted, order.size()));
+    const std::uint64_t list_bits = outside ? 0 : CostList::bits_for(cut.listed);
+    if (cut.listed != 0 && list_bits >= budget)
       return Error{Errc::out_of_budget, "weighted-bloom: a list of " + std::to_string(cut.listed) +
-                                            " negatives needs " + std::to_string(CostList::bits_for(cut.listed)) +
-                                            " bits of " + std::to_string(budget) + "; list fewer or give more bits"};
+                                            " negatives needs " + std::to_string(list_bits) + " bits of " +
+                                            std::to_string(budget) + "; list fewer or give more bits"};
     WeightedBloom f;
     std::uint64_t dropped = 0;
-    if (cut.listed != 0) f.list_ = CostList(cut.listed);
-    for (std::uint64_t i = 0; i < cut.listed; ++i)
-      if (!f.list_.add(w.negatives[order[i]], CostList::more_for(w.cost(order[i]), cut.mean))) ++dropped;
-    const std::uint64_t list_bits = CostList::bits_for(cut.listed);
+    if (cut.listed != 0 && !outside) f.list_ = CostList(cut.listed);
+    if (outside) f.outside_ = bloom::OutsideList(cut.listed);
+    for (std::uint64_t i = 0; i < cut.listed; ++i) {
+      const std::uint32_t more = CostList::more_for(w.cost(order[i]), cut.mean);
+      if (outside)
+        f.outside_.set(i, w.negatives[order[i]], more);
+      else if (!f.list_.add(w.negatives[order[i]], more))
+        ++dropped;
+    }
     f.bits_ = budget - list_bits;
     const double left = static_cast<double>(f.bits_) / static_cast<double>(std::max<std::uint64_t>(o.room(w), 1));
     f.k_ = p.k != 0 ? p.k : bloom::best_k(left);
@@ -104,16 +120,17 @@ class WeightedBloom {
   }
 
   bool insert(Digest d) noexcept {
-    const std::uint32_t k = k_ + list_.more(d);
+    const std::uint32_t k = k_ + more(d);
     for (std::uint32_t i = 0; i < k; ++i) set_bit(words_.mutable_data(), position(d, i));
     return true;
   }
 
+  // The list in the filter is read late, because few queries need it. That outside is walked first, as in the papers.
   bool may_contain(Digest d) const noexcept {
-    for (std::uint32_t i = 0; i < k_; ++i)
+    const std::uint32_t first = k_ + outside_.more(d);
+    for (std::uint32_t i = 0; i < first; ++i)
       if (!test_bit(words_.data(), position(d, i))) return false;
-    const std::uint32_t k = k_ + list_.more(d);
-    for (std::uint32_t i = k_; i < k; ++i)
+    for (std::uint32_t i = first, k = first + list_.more(d); i < k; ++i)
       if (!test_bit(words_.data(), position(d, i))) return false;
     return true;
   }
@@ -137,11 +154,13 @@ class WeightedBloom {
     visit("k", self.k_);
     visit("words", self.words_);
     visit("list", self.list_);
+    if (since(visit, 2)) visit("outside", self.outside_);
   }
   Result<Ok> validate() const {
     if (k_ < 1 || k_ > kMaxK)
       return Error{Errc::corrupt, "weighted-bloom: k is " + std::to_string(k_) + "; it must be 1 to 64"};
     NAYSAY_CHECK(list_.validate());
+    NAYSAY_CHECK(outside_.validate(CostList::kMaxMore));
     if (bits_ == 0 || words_.size() != words_for_bits(bits_))
       return Error{Errc::corrupt, "weighted-bloom: " + std::to_string(words_.size()) + " words do not hold " +
                                       std::to_string(bits_) + " bits"};
@@ -152,6 +171,8 @@ class WeightedBloom {
   static constexpr std::uint32_t kMaxK = 64;
 
   std::uint64_t position(Digest d, std::uint32_t i) const noexcept { return fast_range(double_hash(d, i), bits_); }
+
+  std::uint32_t more(Digest d) const noexcept { return list_.more(d) + outside_.more(d); }
 
   struct Cut {
     std::uint64_t listed = 0;  // this many, the costliest
@@ -193,6 +214,7 @@ class WeightedBloom {
 
   Array<std::uint64_t> words_;
   CostList list_;
+  bloom::OutsideList outside_;
   std::uint64_t bits_ = 0;
   std::uint32_t k_ = 0;
 };

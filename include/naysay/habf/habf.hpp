@@ -18,14 +18,16 @@
 //   habf      keys may also move to clear bits; the index Gamma finds the refused negatives that this would harm
 //   f-habf    keys move to set bits only: no Gamma, a faster build. There are fewer ways to move, so it needs more
 //             functions, and its cells have 5 bits by default, as in the authors' code.
-// Both use double hashing, which the paper uses for f-HABF only. Independent functions (nth_hash) refused no more of
-// the known negatives and made positive queries slower.
+// Both use double hashing, which the paper uses for f-HABF only. hash_family = independent gives habf the paper's: 22 functions
+// (detail/habf_hashes.hpp) of a key's digest, or with texts = true of its bytes; a query without them is then a "maybe".
+// repeats = true accepts chains that name a function twice, as the paper's query does. No key has one, so we refuse them.
+// naysay bench habf-why shows what both come to.
 //
 //   paper           here
 //   Delta           space_ratio, HashExpressor : Bloom filter
 //   cell size       cell_bits
-//   |H|, H0         family, functions 1..k; function i is double_hash(d, i)
-//   f               nth_hash(d, 0)
+//   |H|, H0         family, functions 1..k
+//   f               function 0
 //   V, Gamma, CQ    detail/habf_build.hpp
 //
 // With choose = true the build finds k, cell_bits and space_ratio itself. It builds filters from a sample of the
@@ -50,7 +52,9 @@
 
 #include "naysay/bloom/bloom_rates.hpp"
 #include "naysay/core/detail/digest_set.hpp"
+#include "naysay/core/since.hpp"
 #include "naysay/habf/detail/habf_build.hpp"
+#include "naysay/habf/detail/habf_hashes.hpp"
 #include "naysay/habf/detail/hash_expressor.hpp"
 #include "naysay/habf/habf_rates.hpp"
 
@@ -61,6 +65,7 @@ struct HabfKind {
   static constexpr std::string_view kAbout =
       "Bloom whose keys move away from known negatives, costliest first; more strangers are accepted";
   static constexpr bool kGamma = true;
+  static constexpr bool kFamilies = true;   // hash_family
   static constexpr unsigned kCellBits = 4;  // paper, V-D
 };
 
@@ -69,6 +74,7 @@ struct FastHabfKind {
   static constexpr std::string_view kAbout =
       "habf without the search for clear bits: built faster, refuses fewer known negatives";
   static constexpr bool kGamma = false;
+  static constexpr bool kFamilies = false;
   static constexpr unsigned kCellBits = 5;  // as in the authors' code
 };
 
@@ -77,12 +83,15 @@ class HashAdaptiveBloom {
  public:
   struct Params {
     double bits_per_key = 10;
-    std::uint32_t k = 3;  // the defaults are the paper's, V-D
+    std::uint32_t k = 3;  // the defaults are the paper's, V-D; 0: the best for a plain Bloom filter of these bits
     std::uint32_t cell_bits = Kind::kCellBits;
     std::uint32_t family = 0;   // functions in all; 0: as many as a cell can name
     double space_ratio = 0.25;  // bits of the HashExpressor : bits of the Bloom filter; 0: a plain Bloom filter
     bool choose = false;        // find k, cell_bits, family and space_ratio, whatever is given for them
     double max_stranger_fpr = 1;
+    HashFamily hash_family = HashFamily::doubled;  // of habf
+    bool texts = false;                            // of habf: hash the keys' texts and not their digests
+    bool repeats = false;                          // accept chains that name a function twice, as in the paper
 
     template <class Self, class V>
     static void fields(Self& self, V& visit) {
@@ -93,13 +102,23 @@ class HashAdaptiveBloom {
       visit("space_ratio", self.space_ratio);
       visit("choose", self.choose);
       visit("max_stranger_fpr", self.max_stranger_fpr);
+      if (!since(visit, 2)) return;
+      if constexpr (Kind::kFamilies) {
+        visit("hash_family", self.hash_family);
+        visit("texts", self.texts);
+      }
+      visit("repeats", self.repeats);
     }
   };
+  static constexpr std::uint32_t kFormat = 2;  // of files; 1 had neither hash families nor repeats
 
   static constexpr Claims kClaims = {.about = Kind::kAbout, .uses_negatives = true};
 
   static Result<HashAdaptiveBloom> build(const Workload& w, const Params& given, const BuildOptions& o = {}) {
     NAYSAY_CHECK(check(given));
+    if (given.texts && (w.key_bytes.size() != w.keys.size() || w.negative_bytes.size() != w.negatives.size()))
+      return wrong(
+          "texts is true, but the workload has no texts of its keys and negatives; give them, or set it false");
     const Params p = given.choose ? chosen(w, given) : given;
     HashAdaptiveBloom f;
     const habf::TpjoOutcome outcome = f.fill(w, p, o);
@@ -114,14 +133,14 @@ class HashAdaptiveBloom {
     return f;
   }
 
+  // A filter of texts cannot tell without one.
   bool may_contain(Digest d) const noexcept {
-    bool all = true;
-    std::uint64_t i = 1;
-    // The first reads run in parallel: leaving early would save less than mispredicted branches cost.
-    for (const std::uint64_t last = std::min<std::uint64_t>(k_, kSideBySide); i <= last; ++i)
-      all &= test_bit(words_.data(), position(habf::nth_function(d, i)));
-    for (; all && i <= k_; ++i) all = test_bit(words_.data(), position(habf::nth_function(d, i)));
-    return all || second_look(d);
+    if (hashes_ == HashFamily::doubled) [[likely]]
+      return query(habf::DoubleHashes{}, d);
+    return texts_ || query(text_hashes(), {d, {}});
+  }
+  bool may_contain(Digest d, std::string_view text) const noexcept requires(Kind::kFamilies) {
+    return texts_ ? query(text_hashes(), {d, text}) : may_contain(d);
   }
 
   double expected_fpr() const noexcept {
@@ -136,6 +155,10 @@ class HashAdaptiveBloom {
     visit("k", self.k_);
     visit("words", self.words_);
     visit("expressor", self.expressor_);
+    if (!since(visit, 2)) return;
+    visit("hashes", self.hashes_);
+    visit("texts", self.texts_);
+    visit("repeats", self.repeats_);
   }
   Result<Ok> validate() const {
     const std::string who(Kind::kName);
@@ -153,14 +176,30 @@ class HashAdaptiveBloom {
   static constexpr unsigned kMaxPlainK = 64;
   static constexpr std::uint64_t kSideBySide = 3;  // the default k; few strangers get further
 
-  std::uint64_t position(std::uint64_t hash) const noexcept { return fast_range(hash, bits_); }
+  habf::TextHashes text_hashes() const noexcept { return {hashes_, texts_}; }
 
-  bool second_look(Digest d) const noexcept {
+  template <class Hashes>
+  [[gnu::always_inline]] bool query(const Hashes& hashes, const typename Hashes::Item& x) const noexcept {
+    const auto is_set = [&](std::uint64_t i) {
+      return test_bit(words_.data(), hashes.position(hashes.word(x, i), bits_));
+    };
+    bool all = true;
+    std::uint64_t i = 1;
+    // The first reads run in parallel: leaving early would save less than mispredicted branches cost.
+    for (const std::uint64_t last = std::min<std::uint64_t>(k_, kSideBySide); i <= last; ++i) all &= is_set(i);
+    for (; all && i <= k_; ++i) all = is_set(i);
+    return all || second_look(hashes, x);
+  }
+
+  template <class Hashes>
+  bool second_look(const Hashes& hashes, const typename Hashes::Item& x) const noexcept {
     if (expressor_.empty()) return false;
-    return expressor_.follow(k_, expressor_.cell_of(habf::entry_hash(d)), [&](unsigned function) {
-      const std::uint64_t hash = habf::nth_function(d, function);
-      return test_bit(words_.data(), position(hash)) ? expressor_.cell_of(hash) : habf::HashExpressor::kNoCell;
-    });
+    const auto next = [&](unsigned function) {
+      const std::uint64_t word = hashes.word(x, function);
+      return test_bit(words_.data(), hashes.position(word, bits_)) ? hashes.cell(word, expressor_.cells())
+                                                                   : habf::HashExpressor::kNoCell;
+    };
+    return expressor_.follow(k_, hashes.cell(hashes.word(x, 0), expressor_.cells()), next, repeats_);
   }
 
   struct Rates {
@@ -180,7 +219,8 @@ class HashAdaptiveBloom {
       at[c.function] += share;
       if (c.end) end[c.function] += share;
     }
-    return {first, habf::second_look(at, end, k_, ones)};
+    const double repeated = repeats_ ? habf::second_look_repeated(at, end, k_, ones) : 0;
+    return {first, habf::second_look(at, end, k_, ones) + repeated};
   }
 
   static Error wrong(const std::string& what) {
@@ -196,12 +236,12 @@ class HashAdaptiveBloom {
       return wrong("space_ratio is " + to_text(p.space_ratio) + "; it must be 0 to " + to_text(kMaxSpaceRatio));
     if (p.cell_bits < habf::HashExpressor::kMinCellBits || p.cell_bits > habf::HashExpressor::kMaxCellBits)
       return wrong("cell_bits is " + std::to_string(p.cell_bits) + "; it must be 3 to 6");
-    const unsigned named = habf::HashExpressor::family_of(p.cell_bits);
+    const unsigned named = family_of({.cell_bits = p.cell_bits, .hash_family = p.hash_family});
     if (p.family > named)
       return wrong("family is " + std::to_string(p.family) + "; a cell of " + std::to_string(p.cell_bits) +
                    " bits names at most " + std::to_string(named));
-    const unsigned most = p.space_ratio == 0 ? kMaxPlainK : family_of(p) - 1;
-    if (p.k < 1 || p.k > most)
+    const unsigned most = p.space_ratio == 0 ? plain_most(p.hash_family) : family_of(p) - 1;
+    if ((p.k < 1 && p.space_ratio != 0) || p.k > most)
       return wrong("k is " + std::to_string(p.k) + "; it must be 1 to " + std::to_string(most) +
                    (p.space_ratio == 0 ? "" : ", less than the functions in all"));
     return Ok{};
@@ -210,23 +250,39 @@ class HashAdaptiveBloom {
   static constexpr double kMinSpaceRatio = 1.0 / 256;  // the least that is tried
 
   static unsigned family_of(const Params& p) noexcept {
-    return p.family != 0 ? p.family : habf::HashExpressor::family_of(p.cell_bits);
+    if (p.family != 0) return p.family;
+    const unsigned named = habf::HashExpressor::family_of(p.cell_bits);
+    return p.hash_family == HashFamily::independent ? std::min(named, habf::kTableFunctions) : named;
+  }
+  static unsigned plain_most(HashFamily f) noexcept {
+    return f == HashFamily::independent ? habf::kTableFunctions : kMaxPlainK;
   }
 
   // Divides the budget, sets the keys' bits and moves them away from the negatives.
   habf::TpjoOutcome fill(const Workload& w, const Params& p, const BuildOptions& o) {
+    hashes_ = p.hash_family;
+    texts_ = p.texts;
+    repeats_ = p.repeats;
+    return hashes_ == HashFamily::doubled ? fill_with(habf::DoubleHashes{}, w, p, o)
+                                          : fill_with(text_hashes(), w, p, o);
+  }
+  template <class Hashes>
+  habf::TpjoOutcome fill_with(const Hashes& hashes, const Workload& w, const Params& p, const BuildOptions& o) {
     const std::uint64_t budget = budget_bits(p.bits_per_key, w.keys.size());
-    k_ = p.k;
+    k_ = p.k != 0 ? p.k : std::min(bloom::best_k(p.bits_per_key), plain_most(p.hash_family));
     bits_ = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(static_cast<double>(budget) / (1 + p.space_ratio)));
     words_ = Array<std::uint64_t>(words_for_bits(bits_));
     const std::uint64_t cells = p.space_ratio == 0 ? 0 : (budget - bits_) / p.cell_bits;
     if (cells == 0) {
-      for (const Digest& d : w.keys)
-        for (unsigned i = 1; i <= k_; ++i) set_bit(words_.mutable_data(), position(habf::nth_function(d, i)));
+      for (std::size_t j = 0; j < w.keys.size(); ++j) {
+        const auto x = Hashes::item(w.keys[j], w.key_bytes.empty() ? std::string_view() : w.key_bytes[j]);
+        for (unsigned i = 1; i <= k_; ++i) set_bit(words_.mutable_data(), hashes.position(hashes.word(x, i), bits_));
+      }
       return {};
     }
     expressor_ = habf::HashExpressor(cells, p.cell_bits);
-    return habf::Tpjo<Kind::kGamma>(w, o, k_, family_of(p), bits_, words_.mutable_data(), expressor_).run();
+    return habf::Tpjo<Kind::kGamma, Hashes>(w, o, k_, family_of(p), bits_, words_.mutable_data(), expressor_, hashes)
+        .run();
   }
 
   // ---- choosing ----
@@ -241,22 +297,32 @@ class HashAdaptiveBloom {
   static Params chosen(const Workload& w, const Params& given) {
     const std::uint64_t stride = std::max<std::uint64_t>(1, w.keys.size() / kSampleKeys);
     std::vector<Digest> keys, negatives;
+    std::vector<std::string_view> key_texts, negative_texts;
     std::vector<float> costs;
     std::vector<std::uint64_t> order;
-    for (std::size_t i = 0; i < w.keys.size(); i += stride) keys.push_back(w.keys[i]);
+    for (std::size_t i = 0; i < w.keys.size(); i += stride) {
+      keys.push_back(w.keys[i]);
+      if (given.texts) key_texts.push_back(w.key_bytes[i]);
+    }
     for (std::size_t i = 0; i < w.negatives.size(); i += stride) order.push_back(i);
     std::stable_sort(order.begin(), order.end(),
                      [&](std::uint64_t a, std::uint64_t b) { return w.cost(a) > w.cost(b); });
     for (std::uint64_t i : order) {
       negatives.push_back(w.negatives[i]);
+      if (given.texts) negative_texts.push_back(w.negative_bytes[i]);
       costs.push_back(w.cost(i));
     }
-    const Workload sample{.keys = keys, .negatives = negatives, .costs = costs, .stranger_share = w.stranger_share};
+    const Workload sample{.keys = keys,
+                          .negatives = negatives,
+                          .costs = costs,
+                          .key_bytes = key_texts,
+                          .negative_bytes = negative_texts,
+                          .stranger_share = w.stranger_share};
 
     Params plain = given;
     plain.space_ratio = 0;
     plain.family = 0;
-    plain.k = bloom::best_k(given.bits_per_key);
+    plain.k = std::min(bloom::best_k(given.bits_per_key), plain_most(given.hash_family));
     Params here = plain;
     here.k = std::clamp(plain.k - 1, 2u, 6u);
     here.space_ratio = 0.125;
@@ -308,7 +374,7 @@ class HashAdaptiveBloom {
       const std::size_t first = i, last = std::min(n, i + rank);
       for (; i < last; ++i) {
         cost += sample.cost(i);
-        accepted += f.may_contain(sample.negatives[i]);
+        accepted += f.accepts(sample.negatives, sample.negative_bytes, i);
       }
       all += cost;
       passed += cost * accepted / static_cast<double>(last - first);
@@ -318,10 +384,14 @@ class HashAdaptiveBloom {
             strangers <= p.max_stranger_fpr * kSampleMargin};
   }
 
+  bool accepts(std::span<const Digest> all, std::span<const std::string_view> texts, std::size_t i) const noexcept {
+    return texts_ ? query(text_hashes(), {all[i], texts[i]}) : may_contain(all[i]);
+  }
+
   // ---- reporting ----
 
   void report(const Workload& w, const Params& p, const BuildOptions& o, const habf::TpjoOutcome& outcome) const {
-    o.say("k", p.k);
+    o.say("k", k_);
     o.say("cell bits", expressor_.empty() ? 0 : p.cell_bits);
     o.say("space ratio", p.space_ratio);
     o.say("collisions found", static_cast<double>(outcome.collisions));
@@ -333,8 +403,8 @@ class HashAdaptiveBloom {
 
     // A negative that is also a key is accepted rightly.
     std::vector<Digest> accepted;
-    for (const Digest& d : w.negatives)
-      if (may_contain(d)) accepted.push_back(d);
+    for (std::size_t i = 0; i < w.negatives.size(); ++i)
+      if (accepts(w.negatives, w.negative_bytes, i)) accepted.push_back(w.negatives[i]);
     const DigestSet set = DigestSet::of(accepted);
     std::vector<bool> is_key(accepted.size());
     for (const Digest& d : w.keys)
@@ -364,12 +434,15 @@ class HashAdaptiveBloom {
   Array<std::uint64_t> words_;
   std::uint64_t bits_ = 0;
   std::uint32_t k_ = 0;
+  HashFamily hashes_ = HashFamily::doubled;
+  bool texts_ = false;
+  bool repeats_ = false;
   habf::HashExpressor expressor_;
 };
 
 using Habf = HashAdaptiveBloom<HabfKind>;
 using FastHabf = HashAdaptiveBloom<FastHabfKind>;
 
-static_assert(Filter<Habf> && Filter<FastHabf>);
+static_assert(ByteFilter<Habf> && Filter<FastHabf> && !ByteFilter<FastHabf>);
 
 }  // namespace naysay

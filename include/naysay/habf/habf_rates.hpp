@@ -118,4 +118,53 @@ inline double second_look(std::span<const double> at, std::span<const double> en
   return sum;
 }
 
+// The same for chains that name a function twice, which HABF's paper accepts and we refuse unless `repeats` is set. Once a
+// walk meets function f_i again, in its j-th cell, it goes round: the cells i + 1 to j follow each other until k functions
+// are counted. Such a chain has j - 1 different functions, and so many bits must be set. The k-th cell must be an end: it is
+// the j-th if (k - j) is a multiple of the round's length, else one of the cells before it.
+inline double second_look_repeated(std::span<const double> at, std::span<const double> end, unsigned k,
+                                   double ones) noexcept {
+  assert(k <= kMaxChain);
+  // way[c * (k + 1) + h]: the weight of all choices of c functions, h of them in H0. The function met again has a second
+  // cell: `back` if that is no end, `shut` if it is the end; `ended` has an end elsewhere and one met again.
+  struct Weight {
+    double open = 0, back = 0, shut = 0, end = 0, ended = 0;
+  };
+  const std::size_t side = k + 1;
+  std::array<Weight, (kMaxChain + 1) * (kMaxChain + 1)> way{};
+  way[0].open = 1;
+  for (std::size_t i = 1; i < at.size(); ++i) {
+    const bool first = i <= k;
+    const double one = at[i] * ones, stop = end[i] * ones;
+    for (std::size_t c = k; c-- > 0;)
+      for (std::size_t h = c + 1; h-- > 0;) {
+        const Weight from = way[c * side + h];
+        Weight& to = way[(c + 1) * side + h + first];
+        to.open += from.open * one;
+        to.back += from.back * one + from.open * one * at[i];
+        to.shut += from.shut * one + from.open * one * end[i];
+        to.end += from.end * one + from.open * stop;
+        to.ended += from.ended * one + from.back * stop + from.end * one * at[i];
+      }
+  }
+  const auto orders = [](std::size_t n) {
+    double product = 1;
+    for (std::size_t i = 2; i <= n; ++i) product *= static_cast<double>(i);
+    return product;
+  };
+  double sum = 0;
+  for (unsigned j = 2; j <= k; ++j)
+    for (unsigned i = 1; i < j; ++i) {
+      const std::size_t different = j - 1;
+      const bool ends_at_j = (k - j) % (j - i) == 0;
+      if (!ends_at_j && different < 2) continue;
+      const double arranged = orders(ends_at_j ? different - 1 : different - 2);
+      for (std::size_t h = 0; h <= different; ++h) {
+        const Weight& w = way[different * side + h];
+        sum += arranged * (ends_at_j ? w.shut : w.ended) * (1 - std::pow(ones, static_cast<double>(k - h)));
+      }
+    }
+  return sum;
+}
+
 }  // namespace naysay::habf

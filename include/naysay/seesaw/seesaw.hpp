@@ -48,7 +48,10 @@
 //
 // query      exact_path (default) follows the path; a conflicting key whose modulator cell is empty is not in.
 //            two_round is the paper's: all k counters, or all but one and the stored backup. It accepts all that
-//            exact_path accepts, and more.
+//            exact_path accepts, and more. leaning_round is that of the authors' code: as two_round, but the one counter
+//            at 0 must lean. It accepts a part of what two_round accepts.
+// plan       best (default): as above. paper: k = floor(B ln 2) and the paper's objective, without our bounds; for
+//            comparisons.
 //
 // Promises   Never denies a key that is in. Erasing a key that the filter denies returns false and changes nothing.
 //            With every key erased and no counter ever full, the arrays are as before the first insert. AdaSeesaw:
@@ -62,7 +65,8 @@
 // Cost       Insert and erase: k counters read and written; for a conflicting key one cell and one or two counters
 //            more; `extra` more if all lean. Query: at most k + extra + 2 reads; the first counter at 0 ends it.
 // Source     M. Li et al., Seesaw Counting Filter, WWW 2022. Deletion, the exact-path query, the extra functions and
-//            the bound at low fills are our own; alpha = 0.1, extra = 0 and query = two_round give the paper's filter.
+//            the bound at low fills are our own; plan = paper, alpha = 0.1, extra = 0 and query = leaning_round give
+//            the paper's filter.
 #pragma once
 
 #include <algorithm>
@@ -75,6 +79,7 @@
 
 #include "naysay/bloom/bloom_rates.hpp"
 #include "naysay/core/filter.hpp"
+#include "naysay/core/since.hpp"
 #include "naysay/seesaw/detail/hash_modulator.hpp"
 #include "naysay/seesaw/detail/seesaw_table.hpp"
 #include "naysay/seesaw/seesaw_plan.hpp"
@@ -95,6 +100,7 @@ class BasicSeesaw {
     std::uint32_t backups = 2;
     std::int32_t extra = -1;  // more functions for a key whose counters all lean; 0: none, as in the paper; -1: choose
     SeesawQuery query = SeesawQuery::exact_path;
+    SeesawPlanner plan = SeesawPlanner::best;
 
     template <class Self, class V>
     static void fields(Self& self, V& visit) {
@@ -107,8 +113,10 @@ class BasicSeesaw {
       visit("backups", self.backups);
       visit("extra", self.extra);
       visit("query", self.query);
+      if (since(visit, 2)) visit("plan", self.plan);
     }
   };
+  static constexpr std::uint32_t kFormat = 2;  // of files; 1 did not have the parameter plan
 
   static constexpr std::string_view kName = Adaptive ? "ada-seesaw" : "seesaw";
 
@@ -227,7 +235,7 @@ class BasicSeesaw {
       given.share = seesaw::cost_share(descending, given.count, w.negatives.size());
       q.curve = {&given, 1};
     }
-    return seesaw::plan(q);
+    return p.plan == SeesawPlanner::paper ? seesaw::plan_of_paper(q) : seesaw::plan(q);
   }
 
   // Encodes the `encode` costliest negatives; of those that cost as much as the last of them, the first ones given.

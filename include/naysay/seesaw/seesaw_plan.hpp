@@ -14,6 +14,9 @@
 //   epsilon   CostPoint::share: the share of all costs that the encoded negatives have
 //   alpha     SeesawProblem::alpha
 //
+// plan_of_paper() is the paper's own objective: k = floor(B ln 2) for each number B of counters per key, and the share of
+// the modulator that makes CFPR(B, s) of Eq. 4 smallest. It knows neither fills nor lookalikes nor extra functions.
+//
 // Promises   At no fill from a tenth on is the expected weighted FPR above that of a counting Bloom filter of the same
 //            bits, if SeesawProblem::may_encode_nothing.
 // Cost       Some ten thousand evaluations of the rates; no key is read.
@@ -26,11 +29,22 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <numbers>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "naysay/bloom/bloom_rates.hpp"
 #include "naysay/seesaw/seesaw_rates.hpp"
+
+namespace naysay {
+
+// Who chooses the shape: our planner, or the paper's formulas.
+enum class SeesawPlanner : std::uint8_t { best, paper };
+inline constexpr std::string_view kSeesawPlanners[] = {"best", "paper"};
+constexpr std::span<const std::string_view> enum_names(SeesawPlanner) noexcept { return kSeesawPlanners; }
+
+}  // namespace naysay
 
 namespace naysay::seesaw {
 
@@ -196,6 +210,32 @@ inline SeesawPlan plan(const SeesawProblem& q) {
   if (sparing.wfpr <= kTie * best.wfpr) best = sparing;
   if (q.may_encode_nothing) return best.wfpr < unmarked.wfpr ? best : unmarked;
   return best.wfpr <= 1 ? best : search(1, 0, false);
+}
+
+// k = floor(B ln 2), for B counters per key (section 2).
+inline unsigned paper_k(double counters_per_key, unsigned most) noexcept {
+  const double k = std::floor(counters_per_key * std::numbers::ln2);
+  return static_cast<unsigned>(std::clamp(k, 1.0, static_cast<double>(most)));
+}
+
+// Eq. 4: the smallest weighted FPR when full, over alpha unless it is given. Encodes the last point of the curve, that is
+// all negatives that are worth a point; the paper takes their number as given.
+inline SeesawPlan plan_of_paper(const SeesawProblem& q) {
+  constexpr unsigned kParts = 256;  // alpha in 256ths, up to a half
+  const CostPoint point = q.curve.empty() ? CostPoint{} : q.curve.back();
+  SeesawPlan best{{}, 2};
+  const auto look = [&](double alpha) {
+    SeesawShape s =
+        shape_of(q, 1, static_cast<unsigned>(std::max(q.extra, 0)), alpha, static_cast<double>(point.count));
+    s.k = q.k != 0 ? q.k : paper_k(s.counters / std::max(q.keys, 1.0), q.max_k);
+    const double rate = weighted_fpr(q, s, point, q.keys);
+    if (rate < best.wfpr) best = {s, rate};
+  };
+  if (q.alpha >= 0)
+    look(q.alpha);
+  else
+    for (unsigned a = 1; a <= kParts / 2; ++a) look(static_cast<double>(a) / kParts);
+  return best;
 }
 
 // The plan of an adaptive filter that is given no negatives: the paper's shape.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rates of seesaw filters: how often they err, for both query modes.
+// Rates of seesaw filters: how often they err, for each query mode.
 //
 //   negatives --mu--> which counters lean --> how many keys conflict --L--> how full the modulator is
 //                                                     |
@@ -37,9 +37,10 @@
 
 namespace naysay {
 
-// exact_path follows the one path a key can have; two_round is the paper's query.
-enum class SeesawQuery : std::uint8_t { exact_path, two_round };
-inline constexpr std::string_view kSeesawQueries[] = {"exact_path", "two_round"};
+// exact_path follows the one path a key can have; two_round is the query that the paper prints; leaning_round is that of
+// the authors' code, which also refuses if the one counter at 0 does not lean: no key steps aside from such a counter.
+enum class SeesawQuery : std::uint8_t { exact_path, two_round, leaning_round };
+inline constexpr std::string_view kSeesawQueries[] = {"exact_path", "two_round", "leaning_round"};
 constexpr std::span<const std::string_view> enum_names(SeesawQuery) noexcept { return kSeesawQueries; }
 
 namespace seesaw {
@@ -120,21 +121,23 @@ inline double stand_in(const SeesawState& s) noexcept {
   return s.modulated ? s.load * ((1 - s.mu) * s.lambda + s.mu * s.psi) : s.psi;
 }
 
-// Theorem V.1 (two_round). Exact path: all k lean for certain, the first has its stand-in, the others and the extra
+// Theorem V.1 (two_round, and leaning_round, because all counters of an encoded negative lean). Exact path: all k lean for certain, the first has its stand-in, the others and the extra
 // ones must be in use.
 inline double known_fpr(SeesawQuery query, const SeesawState& s, unsigned k, unsigned extra) noexcept {
   const double upright = (1 - s.mu) * s.lambda;
-  if (query == SeesawQuery::two_round && s.modulated)
+  if (query != SeesawQuery::exact_path && s.modulated)
     return power(s.psi, k - 1) * (s.psi + (1 - s.psi) * static_cast<double>(k) * s.load * upright);
   return stand_in(s) * power(s.psi, k - 1) * power(upright + s.mu * s.psi, extra);
 }
 
-// Theorem V.2 (two_round). Exact path: no conflict at all, or the first at place i, after i used upright counters; a
+// Theorem V.2 (two_round); with leaning_round the counter at 0 must also lean. Exact path: no conflict at all, or the first at place i, after i used upright counters; a
 // stranger all of whose counters lean must find the extra ones in use too.
 inline double stranger_fpr(SeesawQuery query, const SeesawState& s, unsigned k, unsigned extra) noexcept {
   const double upright = (1 - s.mu) * s.lambda, any = upright + s.mu * s.psi;
-  if (query == SeesawQuery::two_round && s.modulated)
-    return power(any, k - 1) * (any + (1 - any) * static_cast<double>(k) * s.load * upright);
+  if (query != SeesawQuery::exact_path && s.modulated) {
+    const double vacant = query == SeesawQuery::two_round ? 1 - any : s.mu * (1 - s.psi);
+    return power(any, k - 1) * (any + vacant * static_cast<double>(k) * s.load * upright);
+  }
   double before = 1, conflicts = 0;
   for (unsigned i = 0; i < k; ++i) {
     conflicts += before * power(any, k - 1 - i);

@@ -27,6 +27,9 @@
 // With capacity for more keys than are given, negatives are stored even if layer 1 does not accept them yet: a later
 // key may make it do so. That costs more bits per negative, and such a stack has at most three layers.
 //
+// rates = equal builds three layers of the same rate, without planning, and stores all chosen negatives: the baseline
+// "SF" of M. Li et al., Seesaw Counting Filter, WWW 2022, 4.1.1. It is for comparisons; tuned rates err less.
+//
 // Promises   Never denies a key it was built from or that was inserted. By the planner's formulas the weighted FPR is
 //            never higher than that of the base with the same bits, because one layer is always tried.
 // Does not   accept new negatives after the build: that could send a key to a layer it is not in. Insertions raise the
@@ -45,6 +48,7 @@
 #include <utility>
 
 #include "naysay/core/filter.hpp"
+#include "naysay/core/since.hpp"
 #include "naysay/stacked/detail/stacked_builder.hpp"
 #include "naysay/stacked/detail/stacked_layers.hpp"
 #include "naysay/stacked/stacked_plan.hpp"
@@ -64,6 +68,7 @@ class Stacked {
     double max_fpr = 0;                  // for strangers, the worst case; 0: no bound
     double max_fpr_times = 0;  // the same, as a multiple (1 or more) of the FPR of one layer of these bits; 0: no bound
     double known = 0;          // the share of the negatives to store, costliest first; 0: the best
+    StackedRates rates = StackedRates::tuned;  // equal: three layers of one rate; `known` 0 then stores all
 
     template <class Self, class V>
     static void fields(Self& self, V& visit) {
@@ -73,8 +78,10 @@ class Stacked {
       visit("max_fpr", self.max_fpr);
       visit("max_fpr_times", self.max_fpr_times);
       visit("known", self.known);
+      if (since(visit, 2)) visit("rates", self.rates);
     }
   };
+  static constexpr std::uint32_t kFormat = 2;  // of files; 1 did not have the parameter rates
 
   static constexpr Claims kClaims = {
       .about = "layers of keys and of costly negatives in turn: lower weighted rate than its base, for skewed costs",
@@ -99,6 +106,9 @@ class Stacked {
     if (p.max_fpr_times != 0 && !(p.max_fpr_times >= 1))
       return Error{Errc::invalid_argument,
                    "stacked: max_fpr_times is " + rounded_text(p.max_fpr_times) + "; it must be 0 or at least 1"};
+    if (p.rates == StackedRates::equal && p.layers < 3)
+      return Error{Errc::invalid_argument,
+                   "stacked: layers is " + std::to_string(p.layers) + "; with rates=equal it must be 3 or more"};
     Stacked f;
     NAYSAY_TRY(f.layers_, stacked::detail::StackedBuilder<Base, Params>(w, p, o).build());
     return f;

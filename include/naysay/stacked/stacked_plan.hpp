@@ -33,10 +33,21 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "naysay/core/cost_curve.hpp"
 #include "naysay/core/price.hpp"
+
+namespace naysay {
+
+// The rates of a stack's layers: tuned by the planner, or the same for three layers, as in the Seesaw paper's baseline.
+enum class StackedRates : std::uint8_t { tuned, equal };
+inline constexpr std::string_view kStackedRates[] = {"tuned", "equal"};
+constexpr std::span<const std::string_view> enum_names(StackedRates) noexcept { return kStackedRates; }
+
+}  // namespace naysay
 
 namespace naysay::stacked {
 

@@ -39,6 +39,7 @@
 // Source     R. Xie et al., "Hash Adaptive Bloom Filter", ICDE 2021, III-D.
 #pragma once
 
+#include "naysay/habf/detail/habf_hashes.hpp"
 #include "naysay/habf/detail/hash_expressor.hpp"
 
 namespace naysay::habf {
@@ -54,18 +55,17 @@ struct TpjoOutcome {
   double left = 0;                 // the cost of all that failed
 };
 
-// The family of HABF: function i >= 1 as a 64-bit word, and the entry to the HashExpressor, independent of all of them.
-inline std::uint64_t nth_function(Digest d, std::uint64_t i) noexcept { return double_hash(d, i); }
-inline std::uint64_t entry_hash(Digest d) noexcept { return nth_hash(d, 0); }
-
 // Gamma: keys may also move to clear bits; otherwise to set ones only.
-template <bool Gamma>
+template <bool Gamma, class Hashes = DoubleHashes>
 class Tpjo {
+  using Item = typename Hashes::Item;
+
  public:
   // Requires k < family, and words for `bits` bits, all zero.
   Tpjo(const Workload& w, const BuildOptions& o, unsigned k, unsigned family, std::uint64_t bits, std::uint64_t* words,
-       HashExpressor& expressor)
-      : w_(w),
+       HashExpressor& expressor, const Hashes& hashes = {})
+      : hashes_(hashes),
+        w_(w),
         o_(o),
         k_(k),
         family_(family),
@@ -75,13 +75,14 @@ class Tpjo {
         fixed_(words_for_bits(bits)) {}
 
   TpjoOutcome run() {
-    each(w_.keys, "habf: setting bits", words_, [&](std::size_t, Digest, const std::uint64_t* at) {
+    each(w_.keys, w_.key_bytes, "habf: setting bits", words_, [&](std::size_t, const Item&, const std::uint64_t* at) {
       for (unsigned i = 0; i < k_; ++i) set_bit(words_, at[i]);
     });
     std::vector<std::uint64_t> queue;
-    each(w_.negatives, "habf: querying negatives", words_, [&](std::size_t j, Digest, const std::uint64_t* at) {
-      if (clear_among(at) == bits_ && w_.cost(j) > 0) queue.push_back(j);  // at no cost there is nothing to save
-    });
+    each(w_.negatives, w_.negative_bytes, "habf: querying negatives", words_,
+         [&](std::size_t j, const Item&, const std::uint64_t* at) {
+           if (clear_among(at) == bits_ && w_.cost(j) > 0) queue.push_back(j);  // at no cost there is nothing to save
+         });
     outcome_.collisions = queue.size();
     std::stable_sort(queue.begin(), queue.end(),
                      [&](std::uint64_t a, std::uint64_t b) { return w_.cost(a) > w_.cost(b); });
@@ -102,23 +103,30 @@ class Tpjo {
  private:
   using Positions = std::array<std::uint64_t, HashExpressor::kMaxFamily>;
 
-  std::uint64_t position(Digest d, std::uint64_t i) const noexcept { return fast_range(nth_function(d, i), bits_); }
-  void positions(Digest d, std::uint64_t* at) const noexcept {
-    for (std::uint64_t i = 1; i <= k_; ++i) at[i - 1] = position(d, i);
+  static Item item(std::span<const Digest> all, std::span<const std::string_view> texts, std::size_t i) noexcept {
+    return Hashes::item(all[i], texts.empty() ? std::string_view() : texts[i]);
+  }
+  Item negative(std::uint64_t j) const noexcept { return item(w_.negatives, w_.negative_bytes, j); }
+  std::uint64_t position(const Item& x, std::uint64_t i) const noexcept {
+    return hashes_.position(hashes_.word(x, i), bits_);
+  }
+  void positions(const Item& x, std::uint64_t* at) const noexcept {
+    for (std::uint64_t i = 1; i <= k_; ++i) at[i - 1] = position(x, i);
   }
 
-  // Calls body(number, digest, its k positions) for all digests, after their words in `bits` have been prefetched.
+  // Calls body(number, item, its k positions) for all digests, after their words in `bits` have been prefetched.
   template <class Body>
-  void each(std::span<const Digest> all, std::string_view stage, const std::uint64_t* bits, Body&& body) const {
+  void each(std::span<const Digest> all, std::span<const std::string_view> texts, std::string_view stage,
+            const std::uint64_t* bits, Body&& body) const {
     std::array<Positions, kAhead> at;
     for (std::size_t first = 0; first < all.size(); first += kAhead) {
       if (first % kTellEvery == 0 && !o_.tell(stage, first, all.size())) return;
       const std::size_t many = std::min(kAhead, all.size() - first);
       for (std::size_t i = 0; i < many; ++i) {
-        positions(all[first + i], at[i].data());
+        positions(item(all, texts, first + i), at[i].data());
         for (unsigned j = 0; j < k_; ++j) __builtin_prefetch(bits + (at[i][j] >> 6));
       }
-      for (std::size_t i = 0; i < many; ++i) body(first + i, all[first + i], at[i].data());
+      for (std::size_t i = 0; i < many; ++i) body(first + i, item(all, texts, first + i), at[i].data());
     }
   }
 
@@ -134,36 +142,39 @@ class Tpjo {
     wanted_ = RankedBits(bits_);
     Positions at;
     for (std::uint64_t j : queue) {
-      positions(w_.negatives[j], at.data());
+      positions(negative(j), at.data());
       for (unsigned i = 0; i < k_; ++i)
         if (!test_bit(fixed_.data(), at[i])) wanted_.set(at[i]);
     }
-    owner_ = Array<Digest>(wanted_.seal());
+    owner_ = Array<Item>(wanted_.seal());
     Array<std::uint64_t> known(words_for_bits(owner_.size()));
-    each(w_.keys, "habf: finding owners", wanted_.words(), [&](std::size_t, Digest d, const std::uint64_t* p) {
-      for (unsigned i = 0; i < k_; ++i) {
-        if (!wanted_.test(p[i])) continue;
-        const std::uint64_t slot = wanted_.slot(p[i]);
-        if (!test_bit(known.data(), slot)) {
-          set_bit(known.mutable_data(), slot);
-          owner_.at_mut(slot) = d;
-        } else if (owner_[slot] != d) {  // a copy of the owner is moved with it
-          fix(p[i]);
-        }
-      }
-    });
+    each(w_.keys, w_.key_bytes, "habf: finding owners", wanted_.words(),
+         [&](std::size_t, const Item& d, const std::uint64_t* p) {
+           for (unsigned i = 0; i < k_; ++i) {
+             if (!wanted_.test(p[i])) continue;
+             const std::uint64_t slot = wanted_.slot(p[i]);
+             if (!test_bit(known.data(), slot)) {
+               set_bit(known.mutable_data(), slot);
+               owner_.at_mut(slot) = d;
+             } else if (Hashes::digest_of(owner_[slot]) !=
+                        Hashes::digest_of(d)) {  // a copy of the owner is moved with it
+               fix(p[i]);
+             }
+           }
+         });
   }
 
   // The paper's Gamma, for the bits that owners could move to.
   void find_watchers() {
     targets_ = RankedBits(bits_);
-    for (const Digest& s : owner_)
+    for (const Item& s : owner_)
       for (std::uint64_t c = k_ + 1; c <= family_; ++c) targets_.set(position(s, c));
     first_ = Array<std::uint64_t>(targets_.seal());
     watchers_.assign(1, {});
-    each(w_.negatives, "habf: finding watchers", words_, [&](std::size_t j, Digest, const std::uint64_t* at) {
-      if (w_.cost(j) > 0 && clear_among(at) != bits_) watch(j, at);
-    });
+    each(w_.negatives, w_.negative_bytes, "habf: finding watchers", words_,
+         [&](std::size_t j, const Item&, const std::uint64_t* at) {
+           if (w_.cost(j) > 0 && clear_among(at) != bits_) watch(j, at);
+         });
   }
 
   struct Watcher {
@@ -191,16 +202,15 @@ class Tpjo {
 
   // A way to have a collision refused: the key `owner` leaves bit `from` for bit `to`.
   struct Move {
-    Digest owner;
+    Item owner;
     std::uint64_t from, to;
     double toll;  // the cost of the negatives that would pass instead
     HashExpressor::Plan plan;
   };
 
   void resolve(std::uint64_t j) {
-    const Digest x = w_.negatives[j];
     Positions at;
-    positions(x, at.data());
+    positions(negative(j), at.data());
     if (clear_among(at.data()) != bits_) {
       ++outcome_.in_passing;
       watch(j, at.data());
@@ -211,8 +221,8 @@ class Tpjo {
     bool found = false, wanted_room = false;
     for (unsigned i = 0; i < k_; ++i) {
       if (test_bit(fixed_.data(), at[i])) continue;
-      const Digest owner = owner_[wanted_.slot(at[i])];
-      if (owner == x) return;  // it is a key
+      const Item& owner = owner_[wanted_.slot(at[i])];
+      if (Hashes::digest_of(owner) == w_.negatives[j]) return;  // it is a key
       consider(owner, at[i], best, found, wanted_room);
     }
     if (!found) {
@@ -226,7 +236,7 @@ class Tpjo {
   }
 
   // All moves of one owner: phase 1 finds a function that costs no more than the best so far, phase 2 a chain for it.
-  void consider(Digest s, std::uint64_t from, Move& best, bool& found, bool& wanted_room) const {
+  void consider(const Item& s, std::uint64_t from, Move& best, bool& found, bool& wanted_room) const {
     std::array<std::uint8_t, HashExpressor::kMaxFamily> functions;
     unsigned leaving = 0, times = 0;
     for (unsigned i = 0; i < k_; ++i) {
@@ -246,7 +256,7 @@ class Tpjo {
       wanted_room = true;
       functions[leaving] = static_cast<std::uint8_t>(c);
       const unsigned at_least = found && price >= best.toll ? best.plan.shared + 1 : 0;
-      const auto cell_of = [&](unsigned i) { return expressor_.cell_of(i == 0 ? entry_hash(s) : nth_function(s, i)); };
+      const auto cell_of = [&](unsigned i) { return hashes_.cell(hashes_.word(s, i), expressor_.cells()); };
       if (at_least > k_ || !expressor_.plan(std::span(functions.data(), k_), cell_of, at_least, best.plan)) continue;
       found = true;
       best.owner = s;
@@ -261,7 +271,7 @@ class Tpjo {
     double sum = 0;
     for (std::uint64_t a = first_[targets_.slot(to)]; a != 0 && sum <= limit; a = watchers_[a].next) {
       Positions at;
-      positions(w_.negatives[watchers_[a].negative], at.data());
+      positions(negative(watchers_[a].negative), at.data());
       bool refused = false;
       for (unsigned i = 0; i < k_; ++i) refused |= at[i] == from || (at[i] != to && !test_bit(words_, at[i]));
       if (!refused) sum += w_.cost(watchers_[a].negative);
@@ -284,12 +294,13 @@ class Tpjo {
       while (a != 0) {
         const Watcher watcher = watchers_[a];
         a = watcher.next;
-        positions(w_.negatives[watcher.negative], at.data());
+        positions(negative(watcher.negative), at.data());
         if (!watch(watcher.negative, at.data())) victims_.push_back(watcher.negative);
       }
     }
   }
 
+  const Hashes hashes_;
   const Workload& w_;
   const BuildOptions& o_;
   const unsigned k_, family_;
@@ -298,7 +309,7 @@ class Tpjo {
   HashExpressor& expressor_;
   Array<std::uint64_t> fixed_;  // bits that may never be cleared
   RankedBits wanted_;           // bits of the collisions in the queue
-  Array<Digest> owner_;         // of a wanted bit that is not fixed
+  Array<Item> owner_;           // of a wanted bit that is not fixed
   RankedBits targets_;          // bits that owners could move to
   Array<std::uint64_t> first_;  // of the watchers of a target
   std::vector<Watcher> watchers_;

@@ -24,7 +24,8 @@
 //
 // Promises   a stored key gets exactly its functions back: the function of a cell, once written, never changes.
 // Does not   recognise strangers: one may find a chain by accident. A chain with the same function twice was never
-//            stored and is refused; the paper accepts it.
+//            stored and is refused, unless `repeats` is set: the paper accepts it. A stranger whose cell of function f
+//            holds f itself then passes with one bit of the Bloom filter instead of k.
 // Cost       At most k dependent reads to find a chain. A plan reads k + 1 cells and tries at most kMaxSteps orders of
 //            the chain (all of them up to k = 4).
 // Source     R. Xie et al., "Hash Adaptive Bloom Filter", ICDE 2021, III-C.
@@ -54,10 +55,6 @@ class HashExpressor {
   bool empty() const noexcept { return cells_.size() == 0; }
   unsigned family() const noexcept { return empty() ? 0 : family_of(cells_.width()); }
 
-  // The cell of a hash whose high half already chose a bit of a Bloom filter: the low half decides, so that a
-  // stranger's cells say nothing about its bits.
-  std::uint64_t cell_of(std::uint64_t hash) const noexcept { return fast_range(std::rotl(hash, 32), cells()); }
-
   struct Cell {
     unsigned function;  // 0: the cell is empty
     bool end;
@@ -68,15 +65,16 @@ class HashExpressor {
   }
 
   // Follows the chain that begins at cell `first` and calls next(function) for each of its functions: the function's
-  // cell, or kNoCell to give up. True if the chain is whole: k different functions, the last at an end. Requires k
-  // >= 1.
+  // cell, or kNoCell to give up. True if the chain is whole: k functions, different unless `repeats`, the last at an
+  // end. Requires k >= 1.
   template <class Next>
-  bool follow(unsigned k, std::uint64_t first, Next&& next) const noexcept {
+  bool follow(unsigned k, std::uint64_t first, Next&& next, bool repeats = false) const noexcept {
     std::uint32_t met = 1;  // bit i: function i was met; an empty cell counts as met
+    const std::uint32_t noted = repeats ? 0 : 1;
     for (std::uint64_t at = first;;) {
       const std::uint32_t raw = cells_.get(at), function = raw >> 1;
       if ((met >> function) & 1) return false;
-      met |= std::uint32_t{1} << function;
+      met |= noted << function;
       at = next(function);
       if (at == kNoCell) return false;
       if (--k == 0) return (raw & 1) != 0;

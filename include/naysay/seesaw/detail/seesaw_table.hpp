@@ -177,7 +177,7 @@ class SeesawTable {
     return is<Plain>() ? insert_as<Plain>(d) : insert_as<Any>(d);
   }
   [[gnu::noinline]] bool query_otherwise(Digest d) const noexcept {
-    if (query_ == SeesawQuery::two_round) return in_two_rounds(d);
+    if (query_ != SeesawQuery::exact_path) return in_two_rounds(d);
     if (is<Usual>()) return on_its_path<Usual>(d);
     return is<Plain>() ? on_its_path<Plain>(d) : on_its_path<Any>(d);
   }
@@ -330,8 +330,9 @@ class SeesawTable {
     if (!modulated()) return all_in_use(c, d);
     bool vacant = false;
     for (std::uint32_t i = 0; i < k_; ++i) {
-      if (c.count(c.read(c.position(d, i))) != 0) continue;
-      if (vacant) return false;
+      const std::uint32_t v = c.read(c.position(d, i));
+      if (c.count(v) != 0) continue;
+      if (vacant || (query_ == SeesawQuery::leaning_round && !c.leans(v))) return false;
       vacant = true;
     }
     if (!vacant) return true;

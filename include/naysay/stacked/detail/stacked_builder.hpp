@@ -31,6 +31,7 @@
 #include "naysay/core/detail/digest_set.hpp"
 #include "naysay/core/detail/parallel.hpp"
 #include "naysay/core/filter.hpp"
+#include "naysay/core/price.hpp"
 #include "naysay/stacked/detail/stacked_layers.hpp"
 #include "naysay/stacked/layer_price.hpp"
 #include "naysay/stacked/stacked_plan.hpp"
@@ -53,6 +54,7 @@ class StackedBuilder {
     const double share =
         curve.weight() > 0 ? 1 - w_.stranger_share : 0;  // of the queries that are about these negatives
     cost_scale_ = share > 0 ? share / curve.weight() : 0;
+    if (p_.rates == StackedRates::equal && share > 0) return equal_layers(curve);
     // The second attempt reserves for every layer the most that its base may use beyond its price.
     for (double more_bits : {0.0, static_cast<double>(Base::kClaims.fixed_bits)}) {
       extra_.bits += more_bits;
@@ -100,6 +102,31 @@ class StackedBuilder {
     Layers f;
     NAYSAY_TRY(f.first, Base::build({.keys = w_.keys}, params, layer_options(static_cast<double>(room_))));
     tell(f, 0, f.first.expected_fpr());
+    return f;
+  }
+
+  // Three layers of one rate, and all chosen negatives in the second, whether layer 1 accepts them or not.
+  Result<Layers> equal_layers(const CostCurve& curve) {
+    const double chosen = std::max(1.0, (p_.known > 0 ? p_.known : 1) * curve.count());
+    Sifted known = sift(nullptr, 0, w_.negatives, w_.costs, curve.cut(chosen));
+    const std::size_t keys_among = drop_keys_and_repeats(known);
+    const double room = static_cast<double>(std::max<std::uint64_t>(room_, 1));
+    const double stored = static_cast<double>(known.digests.size());
+    const auto reach_third = [&](double rate) { return room * rate + kSpare * std::sqrt(room * rate) + 1; };
+    const auto price = [&](double rate) {
+      const double bits = Base::bits_per_key(rate);
+      return (room + stored + reach_third(rate)) * bits + 3 * extra_.at(bits);
+    };
+    const double rate = rate_for_price(price, static_cast<double>(budget_bits(p_.bits_per_key, room_)));
+    if (rate >= 1 || known.digests.empty()) return one_layer();
+    Layers f;
+    NAYSAY_TRY(f.first, Base::build({.keys = w_.keys}, Base::params_for(rate), layer_options(room)));
+    NAYSAY_CHECK(add_layer(f, known.digests, 0, Base::params_for(rate)));
+    const Sifted keys = sift(&f.rest.back(), f.rest.size(), w_.keys, {}, {});
+    NAYSAY_CHECK(add_layer(f, keys.digests, reach_third(rate), Base::params_for(rate)));
+    const double weight = cost_scale_ * curve.weight(chosen);
+    tell(f, known.digests.size(), weight * rate * rate + (1 - weight) * rate * (1 - rate + rate * rate));
+    o_.say("negatives that are keys", static_cast<double>(keys_among));
     return f;
   }
 
