@@ -156,11 +156,10 @@ void add_habf_figures(std::vector<Experiment>& to) {
        .source = "HABF, Fig. 9",
        .about =
            "2 MiB and equal costs. The paper finds the best space ratio at 0.25, the best k at 3 to 5, the best cell "
-           "at 4 bits; it gives no numbers. Ours has other optima, because it refuses chains that name a function "
-           "twice: "
-           "with the paper's query the optima are near the paper's. A cell of 4 bits names seven functions, so k = 7 "
-           "and "
-           "8 need 5 bits.",
+           "at 4 bits; it gives no numbers. With the paper's query we find the same. Ours has other optima (a smaller "
+           "HashExpressor, more functions), because it refuses chains that name a function twice. A cell of 4 bits "
+           "names "
+           "seven functions, so k = 7 and 8 need 5 bits.",
        .panels = {
            {.id = "a",
             .title = "Space of the HashExpressor for each bit of the Bloom filter",

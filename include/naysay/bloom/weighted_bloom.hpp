@@ -43,6 +43,7 @@
 #include "naysay/bloom/bloom_rates.hpp"
 #include "naysay/bloom/detail/cost_list.hpp"
 #include "naysay/bloom/detail/outside_list.hpp"
+#include "naysay/bloom/list_place.hpp"
 #include "naysay/core/detail/sampled.hpp"
 #include "naysay/core/filter.hpp"
 #include "naysay/core/since.hpp"

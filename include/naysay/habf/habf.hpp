@@ -57,6 +57,7 @@
 #include "naysay/habf/detail/habf_hashes.hpp"
 #include "naysay/habf/detail/hash_expressor.hpp"
 #include "naysay/habf/habf_rates.hpp"
+#include "naysay/habf/hash_family.hpp"
 
 namespace naysay {
 

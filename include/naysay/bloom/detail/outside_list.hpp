@@ -14,21 +14,12 @@
 //            WWW 2022, 4.4.2.
 #pragma once
 
-#include <span>
-#include <string_view>
+#include <cstdint>
+#include <string>
 
 #include "naysay/core/array.hpp"
 #include "naysay/core/hash.hpp"
 #include "naysay/core/result.hpp"
-
-namespace naysay {
-
-// Where the list of costly negatives is: in the filter and its budget, or outside of it, as in the papers.
-enum class ListPlace : std::uint8_t { inside, outside };
-inline constexpr std::string_view kListPlaces[] = {"inside", "outside"};
-constexpr std::span<const std::string_view> enum_names(ListPlace) noexcept { return kListPlaces; }
-
-}  // namespace naysay
 
 namespace naysay::bloom {
 

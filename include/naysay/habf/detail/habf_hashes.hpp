@@ -20,14 +20,7 @@
 
 #include "naysay/core/hash.hpp"
 #include "naysay/habf/detail/table_functions.hpp"
-
-namespace naysay {
-
-enum class HashFamily : std::uint8_t { doubled, independent, murmur64, xxh128 };
-inline constexpr std::string_view kHashFamilies[] = {"double", "independent", "murmur64", "xxh128"};
-constexpr std::span<const std::string_view> enum_names(HashFamily) noexcept { return kHashFamilies; }
-
-}  // namespace naysay
+#include "naysay/habf/hash_family.hpp"
 
 namespace naysay::habf {
 
