@@ -20,8 +20,8 @@
 //             functions, and its cells have 5 bits by default, as in the authors' code.
 // Both use double hashing, which the paper uses for f-HABF only. hash_family = independent gives habf the paper's: 22 functions
 // (detail/habf_hashes.hpp) of a key's digest, or with texts = true of its bytes; a query without them is then a "maybe".
-// repeats = true accepts chains that name a function twice, as the paper's query does. No key has one, so we refuse them.
-// naysay bench habf-why shows what both come to.
+// repeats = true accepts chains that name a function twice, as the paper's query does; no key has one, so we refuse them. With
+// first_fit = true too the rates are the published ones (naysay bench habf-why).
 //
 //   paper           here
 //   Delta           space_ratio, HashExpressor : Bloom filter
@@ -36,8 +36,7 @@
 //
 // Edge cases   A negative that is also a key is a key; the build does nothing for it. If a negative is given more than
 //              once, each copy counts with its own cost. A negative of cost 0 is a stranger. Equal costs are handled in
-//              input order. Without negatives, or if none collides, this is a Bloom filter of k functions with an empty
-//              HashExpressor.
+//              input order. Without negatives this is a Bloom filter of k functions with an empty HashExpressor.
 //
 // Promises   never denies a key it was built from.
 // Does not   refuse all known negatives, only as many as it can, the costliest first. Strangers are accepted more often
@@ -93,6 +92,7 @@ class HashAdaptiveBloom {
     HashFamily hash_family = HashFamily::doubled;  // of habf
     bool texts = false;                            // of habf: hash the keys' texts and not their digests
     bool repeats = false;                          // accept chains that name a function twice, as in the paper
+    bool first_fit = false;  // store the first move that fits, as the authors' code, not the one that shares most cells
 
     template <class Self, class V>
     static void fields(Self& self, V& visit) {
@@ -109,9 +109,10 @@ class HashAdaptiveBloom {
         visit("texts", self.texts);
       }
       visit("repeats", self.repeats);
+      visit("first_fit", self.first_fit);
     }
   };
-  static constexpr std::uint32_t kFormat = 2;  // of files; 1 had neither hash families nor repeats
+  static constexpr std::uint32_t kFormat = 2;  // of files; 1 had no hash_family, texts, repeats, first_fit
 
   static constexpr Claims kClaims = {.about = Kind::kAbout, .uses_negatives = true};
 
@@ -282,12 +283,12 @@ class HashAdaptiveBloom {
       return {};
     }
     expressor_ = habf::HashExpressor(cells, p.cell_bits);
-    return habf::Tpjo<Kind::kGamma, Hashes>(w, o, k_, family_of(p), bits_, words_.mutable_data(), expressor_, hashes)
+    return habf::Tpjo<Kind::kGamma, Hashes>(w, o, k_, family_of(p), bits_, words_.mutable_data(), expressor_, hashes,
+                                            p.first_fit)
         .run();
   }
 
   // ---- choosing ----
-
   static constexpr std::uint64_t kSampleKeys = 1 << 16;  // so that a trial is short
   static constexpr std::uint64_t kRanks = 64;            // groups by rank; a trial uses the mean rate of each
   static constexpr double kSampleMargin = 0.98;  // of the bound on strangers: what a trial on the sample may reach
@@ -390,7 +391,6 @@ class HashAdaptiveBloom {
   }
 
   // ---- reporting ----
-
   void report(const Workload& w, const Params& p, const BuildOptions& o, const habf::TpjoOutcome& outcome) const {
     o.say("k", k_);
     o.say("cell bits", expressor_.empty() ? 0 : p.cell_bits);

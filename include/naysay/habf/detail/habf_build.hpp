@@ -63,8 +63,9 @@ class Tpjo {
  public:
   // Requires k < family, and words for `bits` bits, all zero.
   Tpjo(const Workload& w, const BuildOptions& o, unsigned k, unsigned family, std::uint64_t bits, std::uint64_t* words,
-       HashExpressor& expressor, const Hashes& hashes = {})
+       HashExpressor& expressor, const Hashes& hashes = {}, bool first_fit = false)
       : hashes_(hashes),
+        first_fit_(first_fit),
         w_(w),
         o_(o),
         k_(k),
@@ -247,17 +248,20 @@ class Tpjo {
     for (unsigned c = k_ + 1; c <= family_; ++c) {
       const std::uint64_t to = position(s, c);
       if (to == from) continue;
+      if (first_fit_ && found && best.toll == 0) return;
       double price = 0;
       if (!test_bit(words_, to)) {
         if constexpr (!Gamma) continue;
         price = toll(to, from, best.toll);
         if (price > best.toll) continue;
       }
+      if (first_fit_ && found && price >= best.toll) continue;
       wanted_room = true;
       functions[leaving] = static_cast<std::uint8_t>(c);
-      const unsigned at_least = found && price >= best.toll ? best.plan.shared + 1 : 0;
+      const unsigned at_least = !first_fit_ && found && price >= best.toll ? best.plan.shared + 1 : 0;
       const auto cell_of = [&](unsigned i) { return hashes_.cell(hashes_.word(s, i), expressor_.cells()); };
-      if (at_least > k_ || !expressor_.plan(std::span(functions.data(), k_), cell_of, at_least, best.plan)) continue;
+      if (at_least > k_ || !expressor_.plan(std::span(functions.data(), k_), cell_of, at_least, best.plan, first_fit_))
+        continue;
       found = true;
       best.owner = s;
       best.from = from;
@@ -301,6 +305,7 @@ class Tpjo {
   }
 
   const Hashes hashes_;
+  const bool first_fit_;  // the first move and chain that fit, not those that share the most cells
   const Workload& w_;
   const BuildOptions& o_;
   const unsigned k_, family_;

@@ -91,10 +91,12 @@ class HashExpressor {
   };
 
   // Finds the order of `functions` (different, each 1..family()) that shares the most cells, if these are
-  // at_least or more. False: no such order fits, and plan is not changed.
+  // at_least or more. False: no such order fits, and plan is not changed. `first`: the first order that fits instead.
   template <class CellOf>
-  bool plan(std::span<const std::uint8_t> functions, CellOf&& cell_of, unsigned at_least, Plan& plan) const noexcept {
+  bool plan(std::span<const std::uint8_t> functions, CellOf&& cell_of, unsigned at_least, Plan& plan,
+            bool first = false) const noexcept {
     Search s;
+    s.first = first;
     s.k = static_cast<unsigned>(functions.size());
     s.best = at_least;
     for (unsigned i = 0; i <= s.k; ++i) {
@@ -148,7 +150,7 @@ class HashExpressor {
   // The search for the best order. Index 0 is the entry, 1..k are the functions.
   struct Search {
     unsigned k = 0, most = 0, best = 0, steps = 0;
-    bool found = false;
+    bool found = false, first = false;
     std::array<std::uint8_t, kMaxFamily + 1> name, holds, first_same, order, best_order;
     std::array<std::uint64_t, kMaxFamily + 1> cell;
 
@@ -168,7 +170,7 @@ class HashExpressor {
       for (std::uint32_t rest = left; rest != 0; rest &= rest - 1) {
         const auto i = static_cast<unsigned>(std::countr_zero(rest));
         if (before != 0 && before != name[i]) continue;
-        if (found && best >= most) return;  // as good as it gets
+        if (found && (first || best >= most)) return;  // as good as it gets
         here = name[i];
         order[placed] = static_cast<std::uint8_t>(i);
         go(i, placed + 1, shared + (before != 0), left & ~(std::uint32_t{1} << i));
