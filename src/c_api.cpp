@@ -583,7 +583,7 @@ naysay_code naysay_build_from_files(const char* filter, const char* keys_path, c
     if (Failure wrong = read_options(options, o); wrong.code) return wrong;
     const BuildOptions building = build_options(o);
     const Hasher& hasher = building.hasher;
-    const ReadOptions reading{.threads = building.threads, .progress = building.progress};
+    const ReadingOptions reading{.threads = building.threads, .progress = building.progress};
     const Separator separator = o.nul_separated ? Separator::nul : Separator::newline;
     const auto build = [&]() -> Result<AnyFilter> {
       TextKeys in, outside;

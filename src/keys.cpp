@@ -290,8 +290,8 @@ std::optional<LineFault> digest_negatives(PieceLines& lines, const Hasher& hashe
 
 }  // namespace
 
-Result<GrowingArray<Digest>> read_keys(std::span<const KeyFile> files, const Hasher& hasher, const ReadOptions& options,
-                                       LineTally* tally) {
+Result<GrowingArray<Digest>> read_keys(std::span<const KeyFile> files, const Hasher& hasher,
+                                       const ReadingOptions& options, LineTally* tally) {
   GrowingArray<Digest> keys;
   const auto work = [&](PieceLines& lines, Digested& out) { return digest_keys<false>(lines, hasher, out); };
   const auto take = [&](const Digested& piece, const PiecePlace&) -> Result<Ok> {
@@ -303,7 +303,7 @@ Result<GrowingArray<Digest>> read_keys(std::span<const KeyFile> files, const Has
   return keys;
 }
 
-Result<Ok> for_each_negative(std::span<const KeyFile> files, const Hasher& hasher, const ReadOptions& options,
+Result<Ok> for_each_negative(std::span<const KeyFile> files, const Hasher& hasher, const ReadingOptions& options,
                              const TakeNegatives& take, LineTally* tally) {
   const auto work = [&](PieceLines& lines, Digested& out) { return digest_negatives<false>(lines, hasher, out); };
   return for_each_piece<Digested>(files, options, work, [&](const Digested& piece, const PiecePlace&) -> Result<Ok> {
@@ -312,7 +312,7 @@ Result<Ok> for_each_negative(std::span<const KeyFile> files, const Hasher& hashe
   });
 }
 
-Result<Negatives> read_negatives(std::span<const KeyFile> files, const Hasher& hasher, const ReadOptions& options,
+Result<Negatives> read_negatives(std::span<const KeyFile> files, const Hasher& hasher, const ReadingOptions& options,
                                  LineTally* tally, const SeeKey& see) {
   Negatives all;
   const auto work = [&](PieceLines& lines, Digested& out) {
@@ -329,7 +329,7 @@ Result<Negatives> read_negatives(std::span<const KeyFile> files, const Hasher& h
 }
 
 Result<TextKeys> read_texts(std::span<const KeyFile> files, Lines kind, const Hasher& hasher,
-                            const ReadOptions& options, LineTally* tally) {
+                            const ReadingOptions& options, LineTally* tally) {
   TextKeys all;
   const SeeKey keep = [&](std::string_view key) { return all.texts.push(key); };
   if (kind == Lines::costed_keys) {

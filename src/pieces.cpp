@@ -46,7 +46,7 @@ struct Buffers {
 
 class Reading {
  public:
-  Reading(std::span<const KeyFile> files, const ReadOptions& options, const WorkOn& work, const TakeMade& take)
+  Reading(std::span<const KeyFile> files, const ReadingOptions& options, const WorkOn& work, const TakeMade& take)
       : options_(options), work_(work), take_(take), window_(2 * std::size_t{std::max(options.threads, 1u)} + 2) {
     for (const KeyFile& file : files) inputs_.emplace_back().file = &file;
   }
@@ -316,7 +316,7 @@ class Reading {
     return {e.code, file.name() + ":" + std::to_string(line) + ": " + e.message};
   }
 
-  const ReadOptions& options_;
+  const ReadingOptions& options_;
   const WorkOn& work_;
   const TakeMade& take_;
   const std::size_t window_;  // pieces that may be there at a time
@@ -338,7 +338,8 @@ class Reading {
 
 }  // namespace
 
-Result<Ok> run(std::span<const KeyFile> files, const ReadOptions& options, const WorkOn& work, const TakeMade& take) {
+Result<Ok> run(std::span<const KeyFile> files, const ReadingOptions& options, const WorkOn& work,
+               const TakeMade& take) {
   return Reading(files, options, work, take).run();
 }
 

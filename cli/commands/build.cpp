@@ -187,7 +187,7 @@ KnownNegatives held(GrowingArray<Digest> digests, GrowingArray<float> costs) {
 
 // Holds the known negatives in memory as long as they fit there together with the keys; else all go to a temporary file.
 KnownNegatives read_known(const Options& o, std::span<const KeyFile> files, std::uint64_t keys,
-                          const std::vector<Choice>& choices, const Hasher& hasher, ReadOptions reading,
+                          const std::vector<Choice>& choices, const Hasher& hasher, ReadingOptions reading,
                           LineTally& tally) {
   KnownNegatives known;
   const auto any = [&](auto&& claims) {
@@ -303,7 +303,7 @@ void run(const Options& o) {
   const unsigned threads = thread_count(o.threads);
   const auto start = std::chrono::steady_clock::now();
   // Keys that are unpacked before their turn are held anyway.
-  const ReadOptions reading{.threads = threads, .progress = bar.callback(), .ahead_bytes = kUnbounded};
+  const ReadingOptions reading{.threads = threads, .progress = bar.callback(), .ahead_bytes = kUnbounded};
   LineTally key_lines, negative_lines;
   if (reads_bytes) key_texts = need(read_texts(key_inputs, Lines::keys, hasher, reading, &key_lines));
   GrowingArray<Digest> keys =

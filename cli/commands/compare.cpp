@@ -213,7 +213,7 @@ void run(const Options& o) {
   TextKeys key_texts, negative_texts, stranger_texts;
   LineTally key_lines, negative_lines, stranger_lines;
   Shapes shapes(o.seed);
-  const ReadOptions reading{.threads = usable_cores(), .progress = bar.callback(), .ahead_bytes = kUnbounded};
+  const ReadingOptions reading{.threads = usable_cores(), .progress = bar.callback(), .ahead_bytes = kUnbounded};
   if (with_texts) key_texts = need(read_texts(key_inputs, Lines::keys, hasher, reading, &key_lines));
   const auto keys =
       with_texts ? std::move(key_texts.digests) : need(read_keys(key_inputs, hasher, reading, &key_lines));

@@ -127,7 +127,7 @@ void expect_as_line_by_line(const std::vector<KeyFile>& files, const Hasher& has
   ASSERT_EQ(negatives.error, "");
   for (const unsigned threads : {1u, 2u, 7u})
     for (const std::uint64_t ahead : {std::uint64_t{0}, std::uint64_t{1} << 40}) {
-      const ReadOptions options{.threads = threads, .ahead_bytes = ahead};
+      const ReadingOptions options{.threads = threads, .ahead_bytes = ahead};
       LineTally tally;
       const auto read = read_keys(files, hasher, options, &tally);
       ASSERT_TRUE(read) << read.error().message;

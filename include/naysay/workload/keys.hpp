@@ -120,7 +120,7 @@ struct NAYSAY_EXPORT LineTally {
 };
 
 NAYSAY_EXPORT Result<GrowingArray<Digest>> read_keys(std::span<const KeyFile> files, const Hasher& hasher,
-                                                     const ReadOptions& options, LineTally* tally = nullptr);
+                                                     const ReadingOptions& options, LineTally* tally = nullptr);
 inline Result<GrowingArray<Digest>> read_keys(const KeyFile& file, const Hasher& hasher, const Progress& progress = {},
                                               LineTally* tally = nullptr) {
   return read_keys({&file, 1}, hasher, {.progress = progress}, tally);
@@ -135,7 +135,7 @@ struct Negatives {
 // memory.
 using SeeKey = std::function<bool(std::string_view key)>;
 NAYSAY_EXPORT Result<Negatives> read_negatives(std::span<const KeyFile> files, const Hasher& hasher,
-                                               const ReadOptions& options, LineTally* tally = nullptr,
+                                               const ReadingOptions& options, LineTally* tally = nullptr,
                                                const SeeKey& see = {});
 inline Result<Negatives> read_negatives(const KeyFile& file, const Hasher& hasher, const Progress& progress = {},
                                         LineTally* tally = nullptr) {
@@ -146,7 +146,7 @@ inline Result<Negatives> read_negatives(const KeyFile& file, const Hasher& hashe
 // take.
 using TakeNegatives = std::function<Result<Ok>(std::span<const Digest> negatives, std::span<const float> costs)>;
 NAYSAY_EXPORT Result<Ok> for_each_negative(std::span<const KeyFile> files, const Hasher& hasher,
-                                           const ReadOptions& options, const TakeNegatives& take,
+                                           const ReadingOptions& options, const TakeNegatives& take,
                                            LineTally* tally = nullptr);
 
 // A line of a file of negatives, parsed. The message of an error does not name the file.

@@ -20,7 +20,7 @@
 // Promises   What is taken, and in which order, does not depend on the number of threads, on how a pipe delivers its
 //            bytes, or on how files are packed. Line numbers and the first error are those of reading line by line.
 // Cost       Memory: 2 * threads + 2 pieces and what work() made of them, and the longest line. Files that are unpacked
-//            before their turn hold what was made of them, up to ReadOptions::ahead_bytes together.
+//            before their turn hold what was made of them, up to ReadingOptions::ahead_bytes together.
 #pragma once
 
 #include <cstddef>
@@ -54,7 +54,7 @@ struct KeyFile {
 inline constexpr std::uint64_t kMaxLineBytes = std::uint64_t{1} << 30;  // longer lines mean that the separator is wrong
 
 // How files are read.
-struct ReadOptions {
+struct ReadingOptions {
   unsigned threads = 1;
   Progress progress = {};
   // What may be held of gzip and zstd files that are unpacked before their turn. Without it, several such files are
@@ -116,7 +116,7 @@ struct Worked {
 using WorkOn = std::function<Worked(PieceLines&)>;
 using TakeMade = std::function<Result<Ok>(std::shared_ptr<void>, const PiecePlace&)>;
 
-NAYSAY_EXPORT Result<Ok> run(std::span<const KeyFile> files, const ReadOptions& options, const WorkOn& work,
+NAYSAY_EXPORT Result<Ok> run(std::span<const KeyFile> files, const ReadingOptions& options, const WorkOn& work,
                              const TakeMade& take);
 
 }  // namespace pieces_detail
@@ -125,7 +125,7 @@ NAYSAY_EXPORT Result<Ok> run(std::span<const KeyFile> files, const ReadOptions& 
 // lines, or returns what is wrong with one of them. Then take(made, place), in order. Stops at the first fault or error:
 // what work() made of the lines before a fault is taken first. Made has clear() and bytes(), the memory that it holds.
 template <class Made, class Work, class Take>
-Result<Ok> for_each_piece(std::span<const KeyFile> files, const ReadOptions& options, Work&& work, Take&& take) {
+Result<Ok> for_each_piece(std::span<const KeyFile> files, const ReadingOptions& options, Work&& work, Take&& take) {
   // What was taken is used again: fresh memory costs a page fault for every 4 KiB.
   std::mutex mutex;
   std::vector<std::shared_ptr<Made>> spare;

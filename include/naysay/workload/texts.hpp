@@ -54,7 +54,7 @@ struct TextKeys {
 enum class Lines { keys, costed_keys };
 
 NAYSAY_EXPORT Result<TextKeys> read_texts(std::span<const KeyFile> files, Lines lines, const Hasher& hasher,
-                                          const ReadOptions& options, LineTally* tally = nullptr);
+                                          const ReadingOptions& options, LineTally* tally = nullptr);
 inline Result<TextKeys> read_texts(const KeyFile& file, Lines lines, const Hasher& hasher,
                                    const Progress& progress = {}, LineTally* tally = nullptr) {
   return read_texts({&file, 1}, lines, hasher, {.progress = progress}, tally);
