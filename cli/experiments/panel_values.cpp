@@ -2,6 +2,9 @@
 #include "experiments/panel_values.hpp"
 
 #include <algorithm>
+#include <optional>
+
+#include "experiments/kinds/kinds.hpp"
 
 namespace naysay::cli {
 
@@ -36,6 +39,24 @@ Value value_of(const Json& values, std::string_view name) {
   return {std::isnan(mean) ? number("median") : mean, number("low"), number("high"), std::isnan(of) ? 1 : of};
 }
 
+// Whether a line measured what the series of its name is now: the same filter with the same parameters. Otherwise the
+// name has come to mean something else since.
+bool still_is(const Json& line, const Experiment& e, const Panel& source, Size size) {
+  if (!line.contains("params") || line["params"].empty()) return true;
+  for (const Series& s : source.series) {
+    if (line["series"] != s.name || !find_filter(s.filter)) continue;
+    if (line.value("filter", "") != s.filter) return false;
+    const Job job{&e, &source, &s, line["x"].is_number() ? std::optional(line["x"].get<double>()) : std::nullopt};
+    const JobPlan now = plan(job, size, 1);
+    if (now.params.size() != line["params"].size()) return false;
+    return std::all_of(now.params.begin(), now.params.end(), [&](const Param& p) {
+      const auto found = line["params"].find(p.name);
+      return found != line["params"].end() && *found == p.value;
+    });
+  }
+  return true;
+}
+
 }  // namespace
 
 PanelValues::PanelValues(const Experiment& e, const Panel& p, const std::vector<const Json*>& all)
@@ -48,6 +69,7 @@ PanelValues::PanelValues(const Experiment& e, const Panel& p, const std::vector<
   size = has("paper") ? Size::paper : has("quick") ? Size::quick : Size::tiny;
   for (const Json* line : all) {
     if (!belongs(*line) || line->value("size", "") != kSizeNames[static_cast<int>(size)]) continue;
+    if (!still_is(*line, e, source, size)) continue;
     const Json& x = (*line)["x"];
     lines[(*line)["series"].get<std::string>()][x.is_number() ? x.get<double>() : kNoX] = line;
   }

@@ -237,5 +237,19 @@ TEST(Figures, TakeTheLastLineOfAPointAndThePapersSizeFirst) {
   EXPECT_EQ(shown({paper, line_of("bloom", 1.5, 0.2)}), 0.3);
 }
 
+TEST(Figures, LeaveOutWhatASeriesOfThatNameWasBefore) {
+  const auto shown = [](const Json& line) {
+    return cli::figures({line})["figures"][0]["panels"][0]["curves"][0]["points"].size();
+  };
+  Json line = line_of("bloom", 1.5, 0.1);
+  EXPECT_EQ(shown(line), 1u);
+  line["params"] = {{"bits_per_key", "1"}};
+  EXPECT_EQ(shown(line), 0u) << "at 1.5 MiB there are other bits per key";
+  line = line_of("bloom", 1.5, 0.1);
+  line["filter"] = "xor";
+  line["params"] = {{"bits_per_key", "1"}};
+  EXPECT_EQ(shown(line), 0u);
+}
+
 }  // namespace
 }  // namespace naysay

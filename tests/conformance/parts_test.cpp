@@ -171,7 +171,7 @@ TEST(Parts, JoinToTheBytesOfTheSingleBuild) {
 
 TEST(Parts, FailAsTheSingleBuildIfTheBudgetBuysNothing) {
   for (const FilterType* type : parted_filters()) {
-    const Job job(*type, {60'000, 60'000, 0.1});
+    const Job job(*type, {1'000'000, 0, 0.0001});
     const auto single = job.single();
     ASSERT_FALSE(single);
     const auto parts = job.all_parts(2);

@@ -441,7 +441,7 @@ void add_habf_figures(std::vector<Experiment>& to) {
            {.id = "a, median",
             .title = "The same, median",
             .ys = {{"wfpr_median", "weighted FPR, median"}},
-            .also = {{"worst_share", "unluckiest"}},
+            .also = {{"fpr", "strangers"}, {"worst_share", "unluckiest"}},
             .from = "a",
             .advice = "The median falls steadily for filters that know the costs, as the paper says."},
            {.id = "a, unluckiest",

@@ -114,6 +114,7 @@ void add_seesaw_figures(std::vector<Experiment>& to) {
             .setup = skewed,
             .x = {"hash functions k", Sets::param, "k", false, {2, 4, 6, 8, 10}, {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}},
             .ys = wfpr,
+            .also = {{"fpr", "strangers"}},
             .series = {{"8 counters", "seesaw", as_in_the_paper("44.44")},
                        {"10 counters", "seesaw", as_in_the_paper("55.56")},
                        {"12 counters", "seesaw", as_in_the_paper("66.67")}},
@@ -128,6 +129,7 @@ void add_seesaw_figures(std::vector<Experiment>& to) {
                   {1, 2, 3, 4, 6, 8, 12},
                   {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}},
             .ys = wfpr,
+            .also = {{"fpr", "strangers"}},
             .series = {{"SSCF as in the paper", "seesaw", as_in_the_paper("28")}},
             .advice = "A count that is full stays full, so narrow ones hurt only where keys are erased; each bit more "
                       "takes space from the cells."},
@@ -136,6 +138,7 @@ void add_seesaw_figures(std::vector<Experiment>& to) {
             .setup = churned(skewed),
             .x = {"backup functions", Sets::param, "backups", false, {1, 2, 4, 8, 12}, {1, 2, 3, 4, 6, 8, 12}},
             .ys = wfpr,
+            .also = {{"fpr", "strangers"}},
             .series = {{"SSCF as in the paper", "seesaw", as_in_the_paper("28")}},
             .advice = "More backups find an upright counter more often, and their index takes space from the cells."},
            {.id = "d",
@@ -143,6 +146,7 @@ void add_seesaw_figures(std::vector<Experiment>& to) {
             .setup = skewed,
             .x = {"share of the space", Sets::param, "alpha", false, {0.06, 0.08, 0.1, 0.12, 0.16, 0.2}, {}},
             .ys = wfpr,
+            .also = {{"fpr", "strangers"}},
             .series = {{"SSCF as in the paper", "seesaw", as_in_the_paper("28")}},
             .advice = "Leave it to the optimiser if costs are known."}}});
 
