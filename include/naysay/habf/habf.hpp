@@ -171,6 +171,8 @@ class HashAdaptiveBloom {
     if (bits_ == 0 || words_.size() != words_for_bits(bits_))
       return Error{Errc::corrupt, who + ": " + std::to_string(words_.size()) + " words do not hold " +
                                       std::to_string(bits_) + " bits"};
+    if (texts_ && hashes_ == HashFamily::doubled)
+      return Error{Errc::corrupt, who + ": texts is true, but hash_family=double hashes digests only"};
     return Ok{};
   }
 
@@ -231,6 +233,8 @@ class HashAdaptiveBloom {
   static Result<Ok> check(const Params& p) {
     if (!(p.max_stranger_fpr > 0 && p.max_stranger_fpr <= 1))
       return wrong("max_stranger_fpr is " + to_text(p.max_stranger_fpr) + "; it must be more than 0 and at most 1");
+    if (p.texts && p.hash_family == HashFamily::doubled)
+      return wrong("texts is true, but hash_family=double hashes digests only; use another one, or set texts false");
     return p.choose ? Result<Ok>(Ok{}) : check_shape(p);
   }
   static Result<Ok> check_shape(const Params& p) {
@@ -262,9 +266,7 @@ class HashAdaptiveBloom {
 
   // Divides the budget, sets the keys' bits and moves them away from the negatives.
   habf::TpjoOutcome fill(const Workload& w, const Params& p, const BuildOptions& o) {
-    hashes_ = p.hash_family;
-    texts_ = p.texts;
-    repeats_ = p.repeats;
+    hashes_ = p.hash_family, texts_ = p.texts, repeats_ = p.repeats;
     return hashes_ == HashFamily::doubled ? fill_with(habf::DoubleHashes{}, w, p, o)
                                           : fill_with(text_hashes(), w, p, o);
   }
@@ -322,8 +324,7 @@ class HashAdaptiveBloom {
                           .stranger_share = w.stranger_share};
 
     Params plain = given;
-    plain.space_ratio = 0;
-    plain.family = 0;
+    plain.space_ratio = 0, plain.family = 0;
     plain.k = std::min(bloom::best_k(given.bits_per_key), plain_most(given.hash_family));
     Params here = plain;
     here.k = std::clamp(plain.k - 1, 2u, 6u);
