@@ -8,6 +8,7 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <span>
 
@@ -32,11 +33,17 @@ std::uint64_t from_hex(const std::string& text) {
   return word;
 }
 
+// A whole number that is not negative: get() would convert any other one.
+std::uint64_t whole_number(const Json& j) {
+  if (!j.is_number_unsigned()) throw std::invalid_argument("a number that is negative or not whole");
+  return j.get<std::uint64_t>();
+}
+
 Json to_json(const SetSum& s) { return {{"count", s.count}, {"sum", hex(s.sum)}}; }
-SetSum set_sum(const Json& j) { return {j.at("count").get<std::uint64_t>(), from_hex(j.at("sum").get<std::string>())}; }
+SetSum set_sum(const Json& j) { return {whole_number(j.at("count")), from_hex(j.at("sum").get<std::string>())}; }
 
 PartPlan from_json(const Json& j) {
-  if (j.at("naysay_plan").get<int>() != 1) throw std::invalid_argument("another version");
+  if (whole_number(j.at("naysay_plan")) != 1) throw std::invalid_argument("another version");
   PartPlan p;
   p.filter = j.at("filter").get<std::string>();
   p.bits_per_key = j.value("bits_per_key", "");
@@ -45,26 +52,31 @@ PartPlan from_json(const Json& j) {
   for (const Json& param : j.at("params"))
     p.params.push_back({param.at(0).get<std::string>(), param.at(1).get<std::string>()});
   p.stranger_share = j.at("stranger_share").get<double>();
-  p.seed = j.at("seed").get<std::uint64_t>();
+  p.seed = whole_number(j.at("seed"));
   p.hash = j.at("hash").get<std::string>();
   p.keys = set_sum(j.at("keys"));
   p.negatives = set_sum(j.at("negatives"));
   std::uint64_t counted = 0;
   for (const Json& c : j.at("costs")) {
-    const auto bin = c.at(0).get<std::uint64_t>();
-    const CostCounts::Class of{c.at(1).get<std::uint64_t>(), c.at(2).get<double>()};
+    const std::uint64_t bin = whole_number(c.at(0));
+    const CostCounts::Class of{whole_number(c.at(1)), c.at(2).get<double>()};
     constexpr std::uint32_t kInfinite = 0x7f800000u >> CostCounts::kShift;
     if (bin >= kInfinite || !(of.cost >= 0)) throw std::invalid_argument("a class of costs that is none");
+    if (of.count > p.negatives.count - counted) throw std::invalid_argument("costs of more negatives than there are");
     p.costs.add(static_cast<std::uint32_t>(bin), of);
     counted += of.count;
   }
-  if (counted != p.negatives.count) throw std::invalid_argument("costs of more or fewer negatives than there are");
+  if (counted != p.negatives.count) throw std::invalid_argument("costs of fewer negatives than there are");
   const auto* kind = std::find(kLimits.begin(), kLimits.end(), j.at("limit").get<std::string>());
   if (kind == kLimits.end()) throw std::invalid_argument("a limit of an unknown kind");
   p.limit.kind = static_cast<CostLimit::Kind>(kind - kLimits.begin());
   if (p.limit.kind == CostLimit::Kind::some) {
-    p.limit.least = j.at("least_cost").get<float>();
-    p.limit.share = j.at("share").get<double>();
+    const double least = j.at("least_cost").get<double>(), share = j.at("share").get<double>();
+    if (!(least >= 0 && least <= std::numeric_limits<float>::max()))
+      throw std::invalid_argument("a least_cost that is no cost");
+    if (!(share >= 0 && share <= 1)) throw std::invalid_argument("a share that is not from 0 to 1");
+    p.limit.least = static_cast<float>(least);
+    p.limit.share = share;
   }
   return p;
 }

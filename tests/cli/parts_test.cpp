@@ -140,6 +140,36 @@ TEST_F(PartTool, RefusesAnInputOrOptionsThatThePlanWasNotMadeFor) {
   must(part(1, 2, input + " --bits-per-key 9 --seed 2"));
 }
 
+TEST_F(PartTool, RefusesAForgedPlanByName) {
+  const std::string input = "--keys keys --negatives known";
+  must("naysay plan " + input + " --bits-per-key 3 -o P");
+  build_parts(2, input);
+  must("naysay plan" + parts(2) + " -o P2");
+  const std::string plan = read("P2");
+  // Gives the field this value and builds a part with it.
+  const auto forged = [&](const std::string& field, const std::string& value, std::string_view says) {
+    const std::size_t at = plan.find("\"" + field + "\":");
+    ASSERT_NE(at, std::string::npos) << field << " is not in " << plan;
+    const std::size_t from = at + field.size() + 3, to = plan.find_first_of(",}", from);
+    write("forged", plan.substr(0, from) + value + plan.substr(to));
+    refuses(part(1, 2, input, "forged"), {"forged", "no plan", says});
+  };
+  for (const char* share : {"-0.5", "1.5", "1e300"}) forged("share", share, "share");
+  for (const char* least : {"-1", "1e39"}) forged("least_cost", least, "least_cost");
+  for (const char* count : {"-1", "1.5"}) {
+    forged("seed", count, "whole");
+    forged("count", count, "whole");
+  }
+  forged("naysay_plan", "1.5", "whole");
+  forged("naysay_plan", "2", "version");
+  // Two classes whose counts wrap around to what there are.
+  const std::size_t costs = plan.find("\"costs\":[") + 9;
+  write("forged",
+        plan.substr(0, costs) + "[32512,18446744073709551615,1],[32512,40001,1]" + plan.substr(plan.rfind(']')));
+  refuses(part(1, 2, input, "forged"), {"forged", "costs", "more negatives"});
+  must(part(1, 2, input, "P2"));
+}
+
 TEST_F(PartTool, RefusesADamagedPart) {
   must("naysay plan --keys keys --bits-per-key 9 --filter taught-ribbon -o P");
   build_parts(2, "--keys keys");

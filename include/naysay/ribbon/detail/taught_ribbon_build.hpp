@@ -330,8 +330,9 @@ class TaughtRibbonBuilder {
   }
 
   // Sets chosen_[s]: how many of left_[s], which is sorted, are within the limit. Of the negatives that cost exactly the
-  // limit, every shard chooses the same share, rounded down.
+  // limit, every shard chooses the same share, rounded down; a share beyond 0 to 1 is taken as the next of the two.
   void choose(const CostLimit& limit) {
+    const double share = limit.share > 0 ? std::min(limit.share, 1.0) : 0;
     chosen_.resize(left_.size());
     for (std::uint64_t s = 0; s < left_.size(); ++s) {
       chosen_[s] = limit.kind == CostLimit::Kind::none ? 0 : left_[s].size();
@@ -339,7 +340,7 @@ class TaughtRibbonBuilder {
       const auto [from, to] =
           std::equal_range(left_[s].begin(), left_[s].end(), KnownNegative{{}, limit.least}, costlier);
       chosen_[s] = static_cast<std::uint64_t>(from - left_[s].begin()) +
-                   static_cast<std::uint64_t>(limit.share * static_cast<double>(to - from));
+                   static_cast<std::uint64_t>(share * static_cast<double>(to - from));
     }
   }
   // The part of its shard: SplitBoth into shards_ * parts_ shards gives shard * parts_ + part_of().
