@@ -111,12 +111,14 @@ template <PartedFilter F>
 inline constexpr PartedType kParted = {
     .shards = [](const Whole& whole, std::span<const Param> texts) -> Result<std::uint64_t> {
       NAYSAY_TRY(const typename F::Params params, part_params<F>(whole, texts));
-      return PartsOf<F>::shards(whole, params);
+      return no_memory_is_an_error(file_detail::type_of<F>().name, [&] { return PartsOf<F>::shards(whole, params); });
     },
     .build = [](const Whole& whole, const PartInput& input, std::span<const Param> texts, const BuildOptions& o,
                 PartPeers* peers) -> Result<FilterPart> {
       NAYSAY_TRY(const typename F::Params params, part_params<F>(whole, texts));
-      return PartsOf<F>::build(whole, input, params, o, peers);
+      const auto build = [&] { return PartsOf<F>::build(whole, input, params, o, peers); };
+      // Between two steps that peers agree on, they would wait for one that came back: the exception must end them all.
+      return peers ? build() : no_memory_is_an_error(file_detail::type_of<F>().name, build);
     },
     .join = [](const Whole& whole, std::span<const FilterPart> parts, std::span<const Param> texts,
                const BuildOptions& o, KeyKind kind) -> Result<AnyFilter> {
