@@ -323,6 +323,28 @@ TEST(PartsThreads, ThatTalkNeedNoSecondRound) {
     }
 }
 
+TEST(Parts, WithOtherCountsThanTheirKeysAreRefused) {
+  for (const FilterType* type : parted_filters()) {
+    const Job job(*type, {12'000, 12'000, 8});
+    const std::uint64_t shards = job.shards();
+    ASSERT_GT(shards, 2u);
+    const auto build = [&](std::uint64_t first, std::uint64_t last, const std::vector<std::uint32_t>& counts) {
+      const PartInput input{.workload = job.workload(), .first = first, .last = last, .counts = counts};
+      return type->parted->build(job.whole, input, job.params, job.options(), nullptr);
+    };
+    const auto counts = job.counts();
+    EXPECT_TRUE(build(1, 2, counts)) << "the keys of other shards are ignored";
+    EXPECT_TRUE(refused(build(2, 1, counts), Errc::invalid_argument, {"range", "2", "1"}));
+    EXPECT_TRUE(refused(build(0, shards + 1, counts), Errc::invalid_argument, {"range", std::to_string(shards + 1)}));
+    EXPECT_TRUE(refused(build(0, 1, {}), Errc::invalid_argument, {"0 shards", std::to_string(shards)}));
+    auto more = counts, fewer = counts, many = counts;
+    ++more[1], --fewer[1], many.push_back(1);
+    EXPECT_TRUE(refused(build(0, 2, more), Errc::invalid_argument, {"shard 1", std::to_string(more[1])}));
+    EXPECT_TRUE(refused(build(0, 2, fewer), Errc::invalid_argument, {"shard 1", std::to_string(fewer[1])}));
+    EXPECT_TRUE(refused(build(0, 2, many), Errc::invalid_argument, {std::to_string(shards + 1)}));
+  }
+}
+
 TEST(Parts, OfATaughtRibbonThatMustBeExactAreRefusedWithAReason) {
   Job job(*find_filter("taught-ribbon"), {5'000, 5'000, 8});
   job.params.push_back({"exact", "true"});

@@ -54,7 +54,7 @@ struct Whole {
   CostLimit limit = {};
 };
 
-// What one part is built from. Requires first <= last <= shards().
+// What one part is built from. It is refused unless first <= last <= shards(), and the counts are those of its keys.
 struct PartInput {
   Workload workload = {};  // keys and negatives of its range; others are ignored
   std::uint64_t first = 0, last = 0;

@@ -113,7 +113,30 @@ class TaughtParts {
             "room for must be planned from all parts, and the parts built again"};
   }
 
+  // A key without a place in the counts would be written beyond those of its group.
+  Result<Ok> check_input() const {
+    const auto wrong = [](const std::string& what) {
+      return Error{Errc::invalid_argument, "taught-ribbon: " + what + "; count the keys of every shard of the plan"};
+    };
+    const std::uint64_t shards = b_.shards_, first = b_.first_, last = b_.last_;
+    if (share_.counts.size() != shards)
+      return wrong("keys of " + std::to_string(share_.counts.size()) + " shards are counted, and the plan has " +
+                   std::to_string(shards));
+    if (first > last || last > shards)
+      return wrong("shards " + std::to_string(first) + " to " + std::to_string(last) + " are no range of " +
+                   std::to_string(shards));
+    std::vector<std::uint64_t> found(last - first);
+    for (const Digest& d : b_.w_.keys)
+      if (falls_into(d, {first, last}, shards)) ++found[fast_range(d.hi, shards) - first];
+    for (std::uint64_t s = first; s < last; ++s)
+      if (found[s - first] != share_.counts[s])
+        return wrong("shard " + std::to_string(s) + " has " + std::to_string(found[s - first]) + " keys, and " +
+                     std::to_string(share_.counts[s]) + " are counted");
+    return Ok{};
+  }
+
   Result<Ok> teach(FilterPart& part) {
+    NAYSAY_CHECK(check_input());
     part.first = b_.first_, part.last = b_.last_;
     part.tables.resize(7);
     part.words.resize(2);
