@@ -57,9 +57,9 @@ std::string names(const char* option, const std::vector<std::string>& paths) {
   return paths.size() == 1 ? first : fmt::format("{} and {} more files", first, paths.size() - 1);
 }
 
-std::string set_difference(const char* what, const SetSum& found, const SetSum& planned) {
+std::string set_difference(const char* what, const char* items, const SetSum& found, const SetSum& planned) {
   return found.count != planned.count ? fmt::format("{} {}, and {} are planned", found.count, what, planned.count)
-                                      : fmt::format("other {} than planned, as many", what);
+                                      : fmt::format("other {} than planned, as many", items);
 }
 
 }  // namespace
@@ -101,7 +101,7 @@ PartPlan plan_of(const PartOptions& o, const Hasher& hasher) {
 void summarise(PartPlan& plan, const PartOptions& o, const Hasher& hasher, const Progress& progress) {
   for_each_key(o.keys, o.nul, hasher, progress, [&](Digest d) { plan.keys.add(d); });
   for_each_known(o.negatives, o.nul, hasher, progress, [&](Digest d, float cost) {
-    plan.negatives.add(d);
+    plan.negatives.add(d, cost);
     plan.costs.add(cost);
   });
 }
@@ -184,16 +184,17 @@ void build_part(const PartOptions& o, const std::string& plan_path, const PartNu
   });
   if (keys_seen != plan.keys)
     throw Failure{fmt::format("{}: it has {} in {}; build all parts from the planned input, or plan again",
-                              names("--keys", o.keys), set_difference("keys", keys_seen, plan.keys), plan_path)};
+                              names("--keys", o.keys), set_difference("keys", "keys", keys_seen, plan.keys),
+                              plan_path)};
   for_each_known(o.negatives, o.nul, hasher, bar.callback(), [&](Digest d, float cost) {
-    negatives_seen.add(d);
+    negatives_seen.add(d, cost);
     if (type.claims.uses_negatives && falls_into(d, range, shards))
       memory = memory && known.digests.push(d) && known.costs.push(cost);
   });
   if (negatives_seen != plan.negatives)
-    throw Failure{fmt::format("{}: it has {} in {}; build all parts from the planned input, or plan again",
-                              names("--negatives", o.negatives),
-                              set_difference("known negatives", negatives_seen, plan.negatives), plan_path)};
+    throw Failure{fmt::format(
+        "{}: it has {} in {}; build all parts from the planned input, or plan again", names("--negatives", o.negatives),
+        set_difference("known negatives", "known negatives or costs", negatives_seen, plan.negatives), plan_path)};
   if (!memory)
     throw Failure{fmt::format("there is no memory for the {} keys and {} known negatives of this part; use more parts",
                               keys.size(), known.digests.size())};

@@ -149,10 +149,11 @@ std::string PartPlan::difference(const PartPlan& other, bool with_facts) const {
                ? "another key of the hash"
                : differs("hash", hash.substr(0, hash.find(' ')), other.hash.substr(0, other.hash.find(' ')));
   if (!with_facts) return "";
-  for (const auto& [what, mine, theirs] :
-       {std::tuple("keys", &keys, &other.keys), std::tuple("negatives", &negatives, &other.negatives)}) {
+  for (const auto& [what, items, mine, theirs] :
+       {std::tuple("keys", "keys", &keys, &other.keys),
+        std::tuple("negatives", "negatives or costs", &negatives, &other.negatives)}) {
     if (mine->count != theirs->count) return fmt::format("{} {}, not {}", mine->count, what, theirs->count);
-    if (mine->sum != theirs->sum) return fmt::format("other {}, as many", what);
+    if (mine->sum != theirs->sum) return fmt::format("other {}, as many", items);
   }
   if (text() != other.text()) return "other costs, or another choice of the negatives that are left over";
   return "";

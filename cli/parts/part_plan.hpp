@@ -5,13 +5,14 @@
 //   keys.0 negatives.0 --> plan 0 --+
 //   keys.1 negatives.1 --> plan 1 --+--> plan of all --> part 1/N, 2/N, ... --> filter
 //
-// It holds the options of naysay build, how many keys and negatives there are and a sum over each of the two sets, and
-// the costs of the negatives, counted in classes. The key of a keyed hash is not in it, only a check of it.
+// It holds the options of naysay build, how many keys and negatives there are and a sum over each of the two sets, costs
+// included, and the costs of the negatives, counted in classes. The key of a keyed hash is not in it, only a check of it.
 //
 // Promises   The plan of all is the same, byte by byte, whatever pieces it was made from and in whatever order, up to
 //            2^29 negatives of almost equal costs.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -23,13 +24,14 @@
 
 namespace naysay::cli {
 
-// The size of a set of digests and a sum that is almost surely another one for another set; copies count.
+// The size of a set of digests, each with its cost if it has one, and a sum that is almost surely another one for another
+// set; copies count.
 struct SetSum {
   std::uint64_t count = 0, sum = 0;
 
-  void add(Digest d) noexcept {
+  void add(Digest d, float cost = 0) noexcept {
     ++count;
-    sum += mix64(d.lo ^ mix64(d.hi));
+    sum += mix64(d.lo ^ mix64(d.hi ^ mix64(std::bit_cast<std::uint32_t>(cost + 0.0f))));  // -0 is 0
   }
   void add(const SetSum& other) noexcept {
     count += other.count;

@@ -98,7 +98,7 @@ Held read_share(const Options& o, Ranks& ranks, const Hasher& hasher, cli::PartP
         NAYSAY_TRY(const CostedKey parsed, parse_negative(line));
         held.negatives.push_back(hasher(parsed.key));
         held.costs.push_back(parsed.cost);
-        plan.negatives.add(held.negatives.back());
+        plan.negatives.add(held.negatives.back(), parsed.cost);
         plan.costs.add(parsed.cost);
         return Ok{};
       }));

@@ -125,6 +125,15 @@ TEST_F(PartTool, RefusesAnInputOrOptionsThatThePlanWasNotMadeFor) {
   refuses(part(1, 2, "--keys fewer --negatives known"), {"fewer", "11999", "12000", "P"});
   refuses(part(1, 2, "--keys others --negatives known"), {"others", "other keys"});
   refuses(part(1, 2, "--keys keys"), {"--negatives", "0", "40000"});
+  // The same negatives; two of them have swapped their costs, which a count of costs does not see.
+  const std::string known = read("known");
+  const std::size_t tab = known.find('\t'), end = known.find('\n');
+  const std::size_t next_tab = known.find('\t', end), next_end = known.find('\n', next_tab);
+  const std::string cost = known.substr(tab, end - tab), next_cost = known.substr(next_tab, next_end - next_tab);
+  ASSERT_NE(cost, next_cost);
+  write("swapped",
+        known.substr(0, tab) + next_cost + known.substr(end, next_tab - end) + cost + known.substr(next_end));
+  refuses(part(1, 2, "--keys keys --negatives swapped"), {"swapped", "costs", "P"});
   refuses(part(1, 2, input + " --seed 3"), {"--seed", "3", "2"});
   refuses(part(1, 2, input + " --filter xor"), {"--filter", "xor"});
   refuses(part(1, 2, input + " --bits-per-key 8"), {"budget", "8", "9"});
