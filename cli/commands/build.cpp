@@ -246,7 +246,9 @@ void run_part(const Options& o) {
                                  : "--part is given without --plan; make one with naysay plan"};
   for (const auto& [option, given] :
        {std::pair("--exact", o.exact), std::pair("--capacity", o.capacity > 0),
-        std::pair("--without-index", !o.lean_output.empty()), std::pair("--slots", !o.slots.empty())})
+        std::pair("--without-index", !o.lean_output.empty()), std::pair("--slots", !o.slots.empty()),
+        std::pair("--memory", !o.memory.empty()), std::pair("--temp", !o.temp.empty()),
+        std::pair("--wait", o.wait != kDefaultWait), std::pair("--dry-run", o.dry_run)})
     if (given) throw Failure{fmt::format("{} is given with --part; it is for whole builds", option)};
   build_part({o.keys, o.negatives, o.filter, o.budget, o.hashing, o.params, o.seed, o.threads, o.stranger_share, o.nul},
              o.plan, PartNumber::parse(o.part), o.output, o.json);

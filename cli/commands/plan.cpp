@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "commands/commands.hpp"
 #include "parts/describe.hpp"
@@ -73,8 +74,16 @@ void run_plan(const PlanOptions& o) {
     ProgressBar bar;
     summarise(plan, o.input, hasher, bar.callback());
   } else {
-    if (o.input.budget.given() || !o.input.negatives.empty() || !o.input.params.empty() || o.input.filter != "auto")
-      throw Failure{"options of a filter are given with plans or parts; these have them already, so leave them out"};
+    const PartOptions& in = o.input;
+    for (const auto& [option, given] :
+         {std::pair("--negatives", !in.negatives.empty()), std::pair("--filter", in.filter != "auto"),
+          std::pair("the budget", in.budget.given()), std::pair("--param", !in.params.empty()),
+          std::pair("--stranger-share", in.stranger_share != Workload{}.stranger_share),
+          std::pair("--hash or its key", in.hashing.given()), std::pair("--seed", in.seed != 0),
+          std::pair("--null", in.nul)})
+      if (given)
+        throw Failure{
+            fmt::format("{} is given with plans or parts; these were made with their own, so leave it out", option)};
     plan = PartFile::is_one(o.pieces[0]) ? second_plan(o.pieces) : added_up(o.pieces);
   }
   write_text(o.output, plan.text());

@@ -66,6 +66,8 @@ void Hashing::add_options(Command& command) {
 
 bool Hashing::has_key() const { return !key_.empty() || !key_file_.empty() || std::getenv(kKeyVariable); }
 
+bool Hashing::given() const { return hash_ != "xxh3" || !key_.empty() || !key_file_.empty(); }
+
 Hasher Hashing::hasher(std::uint64_t seed) const {
   if (!key_.empty() && !key_file_.empty()) throw Failure{"--hash-key and --hash-key-file are given; give one of them"};
   if (hash_ == "siphash") {

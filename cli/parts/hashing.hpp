@@ -19,6 +19,7 @@ class Hashing {
   // Throws a Failure if they make no sense. A siphash key that is not given is drawn at random.
   Hasher hasher(std::uint64_t seed) const;
   bool has_key() const;  // given, not drawn at random
+  bool given() const;    // an option that is not the default
   const std::string& key_file() const { return key_file_; }
 
  private:

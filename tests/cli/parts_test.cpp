@@ -149,6 +149,29 @@ TEST_F(PartTool, RefusesAnInputOrOptionsThatThePlanWasNotMadeFor) {
   must(part(1, 2, input + " --bits-per-key 9 --seed 2"));
 }
 
+TEST_F(PartTool, RefusesOptionsThatWouldDoNothing) {
+  must("naysay plan --keys keys --bits-per-key 9 --filter taught-ribbon -o P");
+  for (const char* option : {"--memory", "--temp", "--wait"})
+    refuses(part(1, 2, "--keys keys " + std::string(option) + " 5"), {option, "--part"});
+  refuses(part(1, 2, "--keys keys --dry-run"), {"--dry-run", "--part"});
+  EXPECT_FALSE(exists("part.1"));
+  must(part(1, 1, "--keys keys"));
+  for (const std::string piece : {"P", "part.1"}) {
+    const auto with = [&](const std::string& option, std::string_view names) {
+      refuses("naysay plan " + piece + " " + option + " -o Q", {names, "plans or parts"});
+    };
+    for (const char* option : {"--seed 3", "--stranger-share 0.25", "--filter xor", "--param width=64"})
+      with(option, std::string_view(option).substr(0, std::string_view(option).find(' ')));
+    with("--hash siphash", "--hash");
+    with("--hash-key 000102030405060708090a0b0c0d0e0f", "--hash");
+    with("-0", "--null");
+    with("--negatives known", "--negatives");
+    with("--bits-per-key 9", "budget");
+  }
+  EXPECT_FALSE(exists("Q"));
+  must("naysay plan P -o Q");
+}
+
 TEST_F(PartTool, RefusesAForgedPlanByName) {
   const std::string input = "--keys keys --negatives known";
   must("naysay plan " + input + " --bits-per-key 3 -o P");
