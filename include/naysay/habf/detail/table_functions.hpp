@@ -11,9 +11,9 @@
 //   7        AP                     15       TWMX
 //   8        FNV-1a, 64 bits        16       NDJB
 //
-// The paper's Table II has CityHash, SuperFast and Hsieh where 3, 4 and 12 stand here: those are not freely described. Each
-// is written from its description, XXH3 and SipHash are the library's. The first seven are the paper's default family
-// (|H| = 7, cells of 4 bits) in the order of the authors' code.
+// Debian 12 has no library of the CityHash, SuperFastHash and Hsieh of the paper's Table II; SipHash, MurmurHash3 and
+// Pearson (3, 4 and 12) stand in their places. Each is written from its description, XXH3 and SipHash are the library's.
+// The first seven are the paper's default family (|H| = 7, cells of 4 bits) in the order of the authors' code.
 //
 // Many of them are weak: values of 28 to 32 bits, and of short keys fewer. That is what the paper measures. They are
 // reduced to a range by the remainder, as in the paper, because their high bits say little.
