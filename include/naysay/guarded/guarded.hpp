@@ -13,7 +13,7 @@
 // The base accepts only a fraction fpr of the m known negatives, so the guard needs about m * fpr entries, not m. A
 // negative gets its entry when the filter is built, when it is reported (adapt), or, if it is pinned, in the insert
 // that would make the base accept it. bits_per_key pays for base and guard together; guard_plan.hpp splits it, for the
-// number of keys that the filter has room for, not for those that it is built from.
+// number of keys that the filter has room for.
 //
 //   guard    the number of entries; -1: planned; 0: none: then this is the base, and adapt keeps nothing
 //   pinned   which of the negatives given to build() are pinned (Pinning). true: all of them; if the budget cannot hold
@@ -21,8 +21,7 @@
 //            capacity, as many as the budget holds, the costliest first. An index of them by their address in the base
 //            says which of them an insert would make the base accept; only insert, pin and unpin read it. Needs a base
 //            with addresses (AddressedFilter), such as cuckoo; in a counting Bloom filter or a seesaw a digest shares
-//            counters with many others. With `guard` given, nothing is planned: an insert that would need an entry too
-//            many returns false, unless the guard can grow.
+//            counters with many others. With `guard` given, nothing is planned: without room in it insert is false.
 //
 // Full guard. Entries that the base denies at the moment are dropped (each addition looks at kSweep lines of 5), if the
 // base has addresses. If there are none, the entry with the lowest priority is evicted: what it cost in all, less what
@@ -75,6 +74,7 @@ class Guarded {
   using Guard = guarded::detail::Guard;
   using PinnedIndex = guarded::detail::PinnedIndex;
   using Known = guarded::detail::AcceptedNegative;
+  using Merge = guarded::detail::GuardedMerge<Guarded>;
   static constexpr bool kGrows = requires(typename Base::Params p) { p.growth; };
 
  public:
@@ -227,8 +227,7 @@ class Guarded {
     return f;
   }
 
-  Result<Ok> merge(const Guarded& other) requires kGrows;  // detail/guarded_merge.hpp
-
+  Result<Ok> merge(const Guarded& other) requires kGrows { return Merge::run(*this, other); }
   const Base& base() const noexcept { return base_; }
   Base& base() noexcept { return base_; }  // a key that is inserted here must not be in the guard
   bool refuses(Digest d) const noexcept { return guard_.holds(d); }  // because it is in the guard
@@ -265,6 +264,7 @@ class Guarded {
  private:
   template <class OtherBase>
   friend class Guarded;
+  friend Merge;
 
   static constexpr std::uint64_t kSweep = 6;  // lines checked per addition: 30 queries of the base
   static constexpr std::uint64_t kMaxGuard = std::uint64_t{1} << 40;

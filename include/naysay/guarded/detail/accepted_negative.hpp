@@ -11,6 +11,9 @@
 
 namespace naysay::guarded::detail {
 
+template <class F>
+struct GuardedMerge;  // guarded_merge.hpp
+
 // A negative and its cost; of one that was given several times, the sum, which is at most most_cost.
 struct AcceptedNegative {
   Digest digest;
