@@ -115,7 +115,8 @@ class PanelMaker {
   // Curves of weighted or known negatives, of rows that also hold a rate of strangers.
   bool has_strangers() const {
     const auto known = [](const Metric& m) {
-      return std::string_view(m.name) == "wfpr" || std::string_view(m.name) == "known_fpr";
+      const std::string_view name = m.name;
+      return name == "wfpr" || name == "wfpr_median" || name == "known_fpr";
     };
     if (p_.bars || std::none_of(p_.ys.begin(), p_.ys.end(), known)) return false;
     return std::any_of(source_.series.begin(), source_.series.end(),
