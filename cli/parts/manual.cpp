@@ -95,7 +95,7 @@ std::vector<std::string> words_after(const OptionText& o, std::span<const std::s
 }
 
 // Within single quotes of a shell.
-std::string quoted(std::string_view text) {
+std::string shell_quoted(std::string_view text) {
   std::string out;
   for (const char c : text) {
     if (c == '\'')
@@ -193,7 +193,7 @@ std::string zsh_completion(std::span<const CommandText> commands, std::span<cons
       "  if (( CURRENT == 2 )); then\n"
       "    local -a commands=(\n";
   for (const CommandText& c : commands)
-    script += fmt::format("      {}\n", quoted(fmt::format("{}:{}", c.name, escaped(c.about))));
+    script += fmt::format("      {}\n", shell_quoted(fmt::format("{}:{}", c.name, escaped(c.about))));
   script +=
       "    )\n"
       "    _describe command commands\n"
@@ -207,7 +207,7 @@ std::string zsh_completion(std::span<const CommandText> commands, std::span<cons
     script += fmt::format("    {})\n      _arguments", c.name);
     for (const OptionText& o : c.options) {
       if (o.by_position) {
-        script += " \\\n        " + quoted(fmt::format("*:{}:_files", escaped(o.names[0])));
+        script += " \\\n        " + shell_quoted(fmt::format("*:{}:_files", escaped(o.names[0])));
         continue;
       }
       const std::vector<std::string> words = words_after(o, filters);
@@ -216,8 +216,8 @@ std::string zsh_completion(std::span<const CommandText> commands, std::span<cons
         after = fmt::format(":{}:{}", escaped(o.value),
                             words.empty() ? (takes_a_path(o) ? "_files" : " ") : fmt::format("({})", joined(words)));
       for (const std::string& name : o.names)
-        script +=
-            " \\\n        " + quoted(fmt::format("{}{}[{}]{}", o.repeated ? "*" : "", name, escaped(o.help), after));
+        script += " \\\n        " +
+                  shell_quoted(fmt::format("{}{}[{}]{}", o.repeated ? "*" : "", name, escaped(o.help), after));
     }
     script += "\n      ;;\n";
   }
