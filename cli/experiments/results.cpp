@@ -130,8 +130,12 @@ bool is_measurement(const Json& j) {
   for (const char* field : {"keys", "negatives", "zipf"})
     if (!may_be(w, field, is_number)) return false;
   if (!may_be(w, "source", is_string) || !may_be(j, "machine", is_flat)) return false;
-  for (const char* field : {"naysay", "commit"})
-    if (j.contains("machine") && !may_be(j["machine"], field, is_string)) return false;
+  if (j.contains("machine")) {
+    const Json& m = j["machine"];
+    for (const char* field : {"cpu", "simd", "compiler", "naysay", "commit"})
+      if (!m.contains(field) || !m[field].is_string()) return false;
+    if (!m.contains("cores") || !m["cores"].is_number()) return false;
+  }
   return may_be(j, "values", is_values) && may_be(j, "curve", is_curve);
 }
 
