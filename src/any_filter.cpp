@@ -106,7 +106,9 @@ Result<std::uint64_t> bytes_for(std::string_view filter, std::uint64_t keys, std
       if (p.name == "bits_per_key") from_text(p.value, bits_per_key, right);
     NAYSAY_CHECK(check_build(filter, {}, bits_per_key, {.capacity = keys}));
     // The filter's claim, and what a file has more: lengths and padding of arrays, parameters, the header.
-    const double bits = bits_per_key * static_cast<double>(keys) + static_cast<double>(type->claims.fixed_bits);
+    const Claims& c = type->claims;
+    const double bits = (bits_per_key + c.index_bits_per_key) * static_cast<double>(keys) +
+                        static_cast<double>(c.fixed_bits + c.index_fixed_bits);
     const std::uint64_t frame = type->claims.most_arrays * (kFileAlignment + 7) + 16 * all.size();
     return static_cast<std::uint64_t>(std::ceil(bits / 8 * (1 + 0x1p-16))) + frame + file_detail::kHeaderBytes;
   });
@@ -249,7 +251,7 @@ Result<AnyFilter> AnyFilter::read(file_detail::Opened file, file_detail::Bytes h
   AnyFilter f;
   f.type_ = file.type;
   NAYSAY_TRY(f.model_, file.type->read(reader, true));
-  f.facts_ = std::move(file.facts);
+  f.set_facts(std::move(file.facts));
   f.facts_.borrowed = map;
   if (!map) f.facts_.mapping.reset();
   return f;
@@ -303,7 +305,7 @@ Result<AnyFilter> AnyFilter::load(const ByteSource& from, std::uint64_t most) {
     if (stream.checksum() != h.checksum) return wrong_checksum();
     if (!model) return std::move(model).error();
     f.model_ = std::move(*model);
-    f.facts_ = std::move(facts);
+    f.set_facts(std::move(facts));
     return f;
   });
 }
@@ -350,7 +352,7 @@ Result<AnyFilter> AnyFilter::view_bare(std::span<const std::byte> bytes, const F
     NAYSAY_TRY(f.type_, type_with_id(h.filter));
     FieldReader reader(bytes, sizeof h, 0, FieldReader::Arrays::borrow, h.version);
     NAYSAY_TRY(f.model_, f.type_->read(reader, false));
-    f.facts_ = facts;
+    f.set_facts(facts);
     f.facts_.borrowed = true;
     return f;
   });
@@ -373,8 +375,9 @@ Result<AnyFilter> AnyFilter::build(std::string_view filter, const Workload& work
   });
 }
 
-AnyFilter::AnyFilter(const FilterType& type, void* keyed, FilterFacts facts)
-    : type_(&type), model_(type.adopt(keyed)), facts_(std::move(facts)) {}
+AnyFilter::AnyFilter(const FilterType& type, void* keyed, FilterFacts facts) : type_(&type), model_(type.adopt(keyed)) {
+  set_facts(std::move(facts));
+}
 
 Result<Ok> AnyFilter::own() {
   if (!facts_.borrowed) return Ok{};
@@ -409,8 +412,18 @@ Outcome AnyFilter::erase_digest(Digest d) noexcept {
 
 Outcome AnyFilter::adapt_digest(Digest d, float cost) noexcept {
   if (!type_->adaptive) return Outcome::unsupported;
+  if (!adapts()) return Outcome::no_key_file;
   if (const Outcome ready = owned(); !ready) return ready;
   return model_->adapt(d, cost) ? Outcome::done : Outcome::no_room;
+}
+
+Result<Ok> AnyFilter::attach_key_file(const std::string& path) {
+  if (!type_->write_key_file)
+    return Error{Errc::unsupported,
+                 std::string(type_->name) + ": it has no file of its keys; filters with one are " +
+                     names_of_filters([](const FilterType& t) { return t.write_key_file != nullptr; })};
+  NAYSAY_CHECK(own());
+  return no_memory_is_an_error(type_->name, [&] { return model_->attach_key_file(path, facts_.keys); });
 }
 
 Outcome AnyFilter::pin_digest(Digest d) noexcept {
@@ -474,7 +487,7 @@ Result<AnyFilter> AnyFilter::clone() const {
     f.type_ = type_;
     f.model_ = model_->clone();
     if (facts_.borrowed) NAYSAY_CHECK(f.model_->validate());  // as in own()
-    f.facts_ = facts_;
+    f.set_facts(facts_);
     f.facts_.mapping.reset();
     f.facts_.borrowed = false;
     return f;

@@ -405,6 +405,10 @@ Failure failure_of(const AnyFilter& f, const Change& change, Outcome outcome, Ke
       return wrong_kind(f, given);
     case Outcome::damaged:
       return {NAYSAY_CORRUPT, who + "its mapped file was overwritten since it was opened; open it again"};
+    case Outcome::no_key_file:
+      return {NAYSAY_UNSUPPORTED, who +
+                                      "it cannot be adapted without the file of its keys, which naysay update --slots "
+                                      "and the C++ function attach_key_file take"};
   }
   return {NAYSAY_INTERNAL, who + "an unknown outcome"};
 }
@@ -514,7 +518,7 @@ uint32_t naysay_type_abilities(const naysay_type* type) {
   const auto add = [&](bool can, uint32_t ability) { all |= can ? ability : 0; };
   add(t.dynamic, NAYSAY_CAN_INSERT);
   add(t.erasable, NAYSAY_CAN_ERASE);
-  add(t.adaptive, NAYSAY_CAN_ADAPT);
+  add(t.adaptive && !t.write_key_file, NAYSAY_CAN_ADAPT);  // there is no call that attaches such a file
   add(t.warming, NAYSAY_CAN_WARM);
   add(t.tunable, NAYSAY_CAN_PRICE);
   add(t.claims.uses_negatives, NAYSAY_USES_NEGATIVES);

@@ -3,11 +3,20 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "naysay/any_filter.hpp"
 
 namespace naysay::erased {
+
+// The file that is attached to a KeyFileFilter; nothing for other filters.
+template <class F>
+struct AttachedKeyFile {};
+template <KeyFileFilter F>
+struct AttachedKeyFile<F> {
+  std::optional<typename F::WithKeyFile::KeyFile> file;
+};
 
 template <Filter F>
 class Holder final : public HeldFilter {
@@ -17,6 +26,9 @@ class Holder final : public HeldFilter {
   Holder(F filter, Params params) : filter_(std::move(filter)), params_(std::move(params)) {}
 
   bool may_contain(Digest d) const noexcept override { return filter_.may_contain(d); }
+  bool may_contain(std::uint64_t key, const IntegerSalts& salts) const noexcept override {
+    return filter_.may_contain(salts(key));
+  }
   bool may_contain(Digest d, [[maybe_unused]] std::string_view bytes) const noexcept override {
     if constexpr (ByteFilter<F>)
       return filter_.may_contain(d, bytes);
@@ -36,6 +48,7 @@ class Holder final : public HeldFilter {
   }
   bool adapt([[maybe_unused]] Digest d, [[maybe_unused]] float cost) noexcept override {
     if constexpr (AdaptiveFilter<F>) return filter_.adapt(d, cost);
+    if constexpr (KeyFileFilter<F>) return attached_.file && F::WithKeyFile::adapt(filter_, *attached_.file, d, cost);
     return false;
   }
   bool pin([[maybe_unused]] Digest d) override {
@@ -69,7 +82,29 @@ class Holder final : public HeldFilter {
     return 0;
   }
   void drop_index() noexcept override {
-    if constexpr (IndexedFilter<F>) filter_.drop_index();
+    if constexpr (IndexDroppingFilter<F>) filter_.drop_index();
+  }
+  Result<Ok> attach_key_file([[maybe_unused]] const std::string& path, [[maybe_unused]] std::uint64_t keys) override {
+    if constexpr (KeyFileFilter<F>) {
+      F changed = filter_;
+      own(changed);
+      NAYSAY_TRY(auto file, F::WithKeyFile::attach(path, changed));
+      if (keys != 0 && file.keys() != keys)  // a bare payload does not say how many there are
+        return Error{Errc::corrupt, path + ": holds " + std::to_string(file.keys()) +
+                                        " keys; the filter was built from " + std::to_string(keys)};
+      filter_ = std::move(changed);
+      attached_.file.emplace(std::move(file));
+    }
+    return Ok{};
+  }
+  bool has_key_file() const noexcept override {
+    if constexpr (KeyFileFilter<F>) return attached_.file.has_value();
+    return false;
+  }
+  Result<Ok> sync_key_file() const override {
+    if constexpr (KeyFileFilter<F>)
+      if (attached_.file) return attached_.file->sync();
+    return Ok{};
   }
   void describe([[maybe_unused]] Report& to) const override {
     if constexpr (DescribingFilter<F>) filter_.describe(to);
@@ -94,6 +129,7 @@ class Holder final : public HeldFilter {
 
   F filter_;
   Params params_;
+  [[no_unique_address]] AttachedKeyFile<F> attached_;
 };
 
 template <PartedFilter F>
@@ -109,7 +145,7 @@ Result<typename F::Params> part_params(const Whole& whole, std::span<const Param
 
 template <PartedFilter F>
 inline constexpr PartedType kParted = {
-    .shards = [](const Whole& whole, std::span<const Param> texts) -> Result<std::uint64_t> {
+    .shards = [](const Whole& whole, std::span<const Param> texts) -> Result<ShardMap> {
       NAYSAY_TRY(const typename F::Params params, part_params<F>(whole, texts));
       return no_memory_is_an_error(file_detail::type_of<F>().name, [&] { return PartsOf<F>::shards(whole, params); });
     },
@@ -136,6 +172,8 @@ inline constexpr PartedType kParted = {
                                    [&] { return PartsOf<F>::limit(whole, parts, params, o); });
     },
     .places = [](const AnyFilter& f, ShardRange range) { return PartsOf<F>::places(*f.as<F>(), range); },
+    .expected_fpr = [](const AnyFilter& f,
+                       std::span<const FilterPart> parts) { return PartsOf<F>::expected_fpr(*f.as<F>(), parts); },
 };
 
 template <Filter F>
@@ -147,7 +185,7 @@ constexpr FilterType entry(std::string_view name, std::uint32_t id) {
   t.claims = F::kClaims;
   t.dynamic = DynamicFilter<F>;
   t.erasable = ErasableFilter<F>;
-  t.adaptive = AdaptiveFilter<F>;
+  t.adaptive = AdaptiveFilter<F> || KeyFileFilter<F>;
   t.warming = WarmingFilter<F>;
   t.tunable = TunableFilter<F>;
   t.probed = ProbedFilter<F> || BatchFilter<F>;
@@ -184,24 +222,10 @@ constexpr FilterType entry(std::string_view name, std::uint32_t id) {
   }
   if constexpr (PartedFilter<F>) t.parted = &kParted<F>;
   if constexpr (PredictingFilter<F>) t.predict = [](const Outlook& o) { return F::predict(o); };
-  if constexpr (KeyFileFilter<F>) {
-    using WithKeyFile = typename F::WithKeyFile;
+  if constexpr (KeyFileFilter<F>)
     t.write_key_file = [](const std::string& path, const AnyFilter& f, std::span<const Digest> keys) {
-      return WithKeyFile::KeyFile::create(path, *f.as<F>(), keys);
+      return F::WithKeyFile::KeyFile::create(path, *f.as<F>(), keys);
     };
-    t.adapt_with_key_file = [](const std::string& path, AnyFilter& f, std::span<const Digest> negatives,
-                               std::span<const float> costs) -> Result<Ok> {
-      NAYSAY_TRY(F * filter, f.change<F>());
-      NAYSAY_TRY(WithKeyFile both, WithKeyFile::open(path, *filter));
-      if (f.keys() != 0 && both.file().keys() != f.keys())  // a bare payload does not say how many there are
-        return Error{Errc::corrupt, path + ": holds " + std::to_string(both.file().keys()) +
-                                        " keys; the filter was built from " + std::to_string(f.keys())};
-      for (std::size_t i = 0; i < negatives.size(); ++i) both.adapt(negatives[i], costs.empty() ? 1 : costs[i]);
-      NAYSAY_CHECK(both.sync());
-      *filter = std::move(both).filter();
-      return Ok{};
-    };
-  }
   return t;
 }
 

@@ -293,31 +293,69 @@ std::optional<LineFault> digest_negatives(PieceLines& lines, const Hasher& hashe
 Result<GrowingArray<Digest>> read_keys(std::span<const KeyFile> files, const Hasher& hasher,
                                        const ReadingOptions& options, LineTally* tally) {
   GrowingArray<Digest> keys;
+  PlacedAppend append(keys);
   const auto work = [&](PieceLines& lines, Digested& out) { return digest_keys<false>(lines, hasher, out); };
-  const auto take = [&](const Digested& piece, const PiecePlace&) -> Result<Ok> {
+  const auto take = [&](const Digested& piece, const PiecePlace&) -> Result<Later> {
     if (tally) *tally += piece.tally;
-    if (!keys.append(piece.digests)) return no_memory(keys.size());
-    return Ok{};
+    const auto first = append.place(piece.digests.size());
+    if (!first) return no_memory(keys.size());
+    return Later([&append, digests = std::span<const Digest>(piece.digests), first] { append.fill(*first, digests); });
   };
   NAYSAY_CHECK(for_each_piece<Digested>(files, options, work, take));
   return keys;
 }
 
-Result<Ok> for_each_negative(std::span<const KeyFile> files, const Hasher& hasher, const ReadingOptions& options,
-                             const TakeNegatives& take, LineTally* tally) {
-  const auto work = [&](PieceLines& lines, Digested& out) { return digest_negatives<false>(lines, hasher, out); };
+Result<Ok> for_each_key(std::span<const KeyFile> files, const Hasher& hasher, const ReadingOptions& options,
+                        const TakeKeys& take, LineTally* tally) {
+  const auto work = [&](PieceLines& lines, Digested& out) { return digest_keys<false>(lines, hasher, out); };
   return for_each_piece<Digested>(files, options, work, [&](const Digested& piece, const PiecePlace&) -> Result<Ok> {
     if (tally) *tally += piece.tally;
+    return take(piece.digests);
+  });
+}
+
+namespace {
+
+template <class Take>
+Result<Ok> each_negative(std::span<const KeyFile> files, const Hasher& hasher, const ReadingOptions& options,
+                         Take& take, LineTally* tally) {
+  const auto work = [&](PieceLines& lines, Digested& out) { return digest_negatives<false>(lines, hasher, out); };
+  return for_each_piece<Digested>(files, options, work, [&](const Digested& piece, const PiecePlace&) {
+    if (tally) *tally += piece.tally;
     return take(piece.digests, piece.costs);
+  });
+}
+
+}  // namespace
+
+Result<Ok> for_each_negative(std::span<const KeyFile> files, const Hasher& hasher, const ReadingOptions& options,
+                             const TakeNegatives& take, LineTally* tally) {
+  return each_negative(files, hasher, options, take, tally);
+}
+Result<Ok> for_each_negative(std::span<const KeyFile> files, const Hasher& hasher, const ReadingOptions& options,
+                             const PlaceNegatives& take, LineTally* tally) {
+  return each_negative(files, hasher, options, take, tally);
+}
+
+Result<Later> NegativesAppend::operator()(std::span<const Digest> digests, std::span<const float> costs) {
+  const auto first = digests_.place(digests.size());
+  const auto first_cost = first ? costs_.place(costs.size()) : first;
+  if (!first_cost) return no_memory(all_.digests.size());
+  return Later([this, digests, costs, first, first_cost] {
+    digests_.fill(*first, digests);
+    costs_.fill(*first_cost, costs);
   });
 }
 
 Result<Negatives> read_negatives(std::span<const KeyFile> files, const Hasher& hasher, const ReadingOptions& options,
                                  LineTally* tally, const SeeKey& see) {
   Negatives all;
-  const auto work = [&](PieceLines& lines, Digested& out) {
-    return see ? digest_negatives<true>(lines, hasher, out) : digest_negatives<false>(lines, hasher, out);
-  };
+  NegativesAppend append(all);
+  if (!see) {
+    NAYSAY_CHECK(each_negative(files, hasher, options, append, tally));
+    return all;
+  }
+  const auto work = [&](PieceLines& lines, Digested& out) { return digest_negatives<true>(lines, hasher, out); };
   const auto take = [&](const Digested& piece, const PiecePlace&) -> Result<Ok> {
     if (tally) *tally += piece.tally;
     if (!all.digests.append(piece.digests) || !all.costs.append(piece.costs) || !piece.see_keys(see))

@@ -133,7 +133,7 @@ class Reading {
       else
         piece.error = std::move(got).error();
       lock.lock();
-      finish(input, piece);
+      finish(piece);
       return;
     }
     input.busy = true;
@@ -166,7 +166,7 @@ class Reading {
     }
     piece.last = input.ended = error || (frames.count == 0 && size == 0);
     piece.error = std::move(error);
-    changed_.notify_all();  // another thread may read on
+    changed_.notify_one();  // another thread may read on
     lock.unlock();
     if (frames.count > 0) {
       buffers.text.resize(std::max(kPiece, frames.text));
@@ -178,7 +178,7 @@ class Reading {
     }
     work_on(piece, {buffers.text.data(), size}, input.file->separator);
     lock.lock();
-    finish(input, piece);
+    finish(piece);
   }
 
   Piece& add_piece(Input& input, bool ahead) {
@@ -188,11 +188,9 @@ class Reading {
     return piece;
   }
 
-  void finish(const Input& input, Piece& piece) {
-    piece.ready = true;
+  void finish(Piece& piece) {
+    piece.ready = true;  // if it is its turn, this thread or the one that takes another now takes it next
     if (piece.ahead) ahead_bytes_ += piece.worked.bytes;
-    if (current_ < inputs_.size() && &input == &inputs_[current_] && &piece == &input.pieces.front())
-      changed_.notify_all();
   }
 
   // A file that is a single piece is as well read from its start.
@@ -241,8 +239,9 @@ class Reading {
     taking_ = true;
     Input& input = inputs_[current_];
     Piece& piece = input.pieces.front();
+    Later later;
     lock.unlock();
-    auto ok = take_piece(*input.file, input.source.get(), piece);
+    auto ok = take_piece(*input.file, input.source.get(), piece, later);
     lock.lock();
     taking_ = false;
     if (!ok) {
@@ -259,10 +258,18 @@ class Reading {
       input.source.reset();
       ++current_;
     }
-    changed_.notify_all();
+    // There is room for one more piece. Waking all threads for it costs more than the piece, if there are many.
+    if (last || stopped_)
+      changed_.notify_all();
+    else
+      changed_.notify_one();
+    if (!later) return;
+    lock.unlock();
+    later();
+    lock.lock();
   }
 
-  Result<Ok> take_piece(const KeyFile& file, const TextSource* source, Piece& piece) {
+  Result<Ok> take_piece(const KeyFile& file, const TextSource* source, Piece& piece, Later& later) {
     if (options_.progress && source &&
         !options_.progress("reading " + file.name(), piece.bytes_done, source->raw->total))
       return Error{Errc::cancelled, file.name() + ": cancelled by its progress callback while it was read"};
@@ -274,11 +281,12 @@ class Reading {
                                                   " bytes; are the keys separated by something else?"});
     if (piece.cut) {
       NAYSAY_CHECK(take_line_across(file));
-      if (piece.worked.made) NAYSAY_CHECK(take_worked(file, std::move(piece.worked), piece.lines));
+      if (piece.worked.made) NAYSAY_CHECK(take_worked(file, std::move(piece.worked), piece.lines, later));
       across_ = std::move(piece.tail);
     }
     if (piece.error) return std::move(*piece.error);  // behind the lines that could be read
     if (!piece.last) return Ok{};
+    if (later) std::exchange(later, {})();  // what is taken next may wait for it
     if (!across_.empty()) NAYSAY_CHECK(take_line_across(file));
     lines_ = 0;
     started_ = false;
@@ -288,13 +296,15 @@ class Reading {
   Result<Ok> take_line_across(const KeyFile& file) {
     PieceLines line(across_, file.separator);
     Worked worked = work_(line);
-    NAYSAY_CHECK(take_worked(file, std::move(worked), 1));
+    Later later;
+    NAYSAY_CHECK(take_worked(file, std::move(worked), 1, later));
+    if (later) later();
     across_.clear();
     return Ok{};
   }
 
-  Result<Ok> take_worked(const KeyFile& file, Worked worked, std::uint64_t lines) {
-    NAYSAY_CHECK(take_(std::move(worked.made), PiecePlace{file, lines_}));
+  Result<Ok> take_worked(const KeyFile& file, Worked worked, std::uint64_t lines, Later& later) {
+    NAYSAY_TRY(later, take_(std::move(worked.made), PiecePlace{file, lines_}));
     if (worked.fault) return at_line(file, lines_ + worked.fault->line, worked.fault->error);
     lines_ += lines;
     return Ok{};

@@ -8,6 +8,7 @@
 #include "naysay/bloom/counting_bloom.hpp"
 #include "naysay/bloom/weighted_bloom.hpp"
 #include "naysay/bloom/weighted_counting_bloom.hpp"
+#include "naysay/cuckoo/adaptive_cuckoo.hpp"
 #include "naysay/cuckoo/cuckoo.hpp"
 #include "naysay/cuckoo/growing_cuckoo.hpp"
 #include "naysay/fuse/binary_fuse.hpp"
@@ -27,6 +28,7 @@
 #include "naysay/stacked/stacked.hpp"
 #include "naysay/variable_hash/adaptive_variable_hash.hpp"
 #include "naysay/variable_hash/variable_hash.hpp"
+#include "naysay/variable_hash/variable_hash_parts.hpp"
 
 namespace naysay {
 
@@ -43,6 +45,7 @@ using StackedCountingBloom = Stacked<CountingBloom, 3>;
   X(Quotient, "quotient", 7) \
   X(Ribbon, "ribbon", 8) \
   X(GrowingCuckoo, "growing-cuckoo", 9) \
+  X(AdaptiveCuckoo, "adaptive-cuckoo", 10) \
   X(WeightedBloom, "weighted-bloom", 20) \
   X(Habf, "habf", 21) \
   X(FastHabf, "f-habf", 22) \

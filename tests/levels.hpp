@@ -32,8 +32,11 @@ inline std::ostream& operator<<(std::ostream& out, Simd level) { return out << n
 namespace levels {
 
 // For the SetUp of a suite: ScopedSimd takes the best that there is for more, and the test would repeat another.
-#define NAYSAY_SKIP_WITHOUT(level) \
-  if ((level) > ::naysay::simd_supported()) GTEST_SKIP() << "this machine has no " << ::naysay::name_of(level)
+// A file that is compiled for more would use that instead.
+#define NAYSAY_SKIP_WITHOUT(level)                                                                              \
+  if ((level) > ::naysay::simd_supported()) GTEST_SKIP() << "this machine has no " << ::naysay::name_of(level); \
+  if ((level) < ::naysay::kCompiledFor)                                                                         \
+  GTEST_SKIP() << "this test is compiled for " << ::naysay::name_of(::naysay::kCompiledFor)
 
 class Test : public ::testing::TestWithParam<Simd> {
  protected:

@@ -52,7 +52,10 @@ void list() {
   table.add({"stack-optimisers", "our search for the layers of a stack next to NLopt's; only alone, not in all",
              "Deeds 2020, 2.1.5"});
   table.add({"updates", "a year of daily updates; only alone, not in all", "docs/updates.md"});
-  fmt::print("{}\nnaysay bench NAME... measures some of them, naysay bench all measures all.\n", table.text());
+  fmt::print("{}\n", table.text());
+  print_text(
+      "naysay bench NAME... measures some of them, naysay bench all measures all. Table 1 of SSCF compares filters by "
+      "their properties: naysay filters prints those of ours.");
 }
 
 std::vector<const Experiment*> need_experiments(const std::vector<std::string>& names) {
@@ -147,6 +150,7 @@ void run(const Options& o) {
       const std::string source = p.wish.data == Data::blocklist ? (o.data.empty() ? "made-up URLs" : "files")
                                                                 : kDataNames[static_cast<int>(p.wish.data)];
       nlohmann::ordered_json line = describe(job, p, source);
+      if (source == "files") line["workload"]["files"] = sources.files();
       const double w = weight(job, size);
       if (results.has(line)) {
         pace.skip(w);

@@ -196,7 +196,14 @@ KnownNegatives read_known(const Options& o, std::span<const KeyFile> files, std:
   const bool used = any([](const Claims& c) { return c.uses_negatives; });
   const bool streams = any([](const Claims& c) { return c.streams_negatives; });
   const double limit = memory_limit(o), left = limit - kPeakKeyBytes * static_cast<double>(keys);
+  // By all threads, when they are together; those of a file are counted as they come.
+  const auto count_held = [&] {
+    if (!known.held.costs.empty())
+      known.costs = CostCounts::of(known.held.costs, known.held.costs.size(), reading.threads);
+  };
+  NegativesAppend append(known.held);
   const auto move_to_file = [&]() -> Result<Ok> {
+    append.wait();
     if (!streams)
       return Error{Errc::invalid_argument,
                    fmt::format("{}: it holds all known negatives in memory, and more than {} of them and {} keys do "
@@ -208,20 +215,23 @@ KnownNegatives read_known(const Options& o, std::span<const KeyFile> files, std:
     known.spill.emplace(std::move(spill));
     for (std::uint64_t i = 0; i < known.held.digests.size(); ++i)
       NAYSAY_CHECK(known.spill->push(known.held.digests[i], known.held.costs[i]));
+    count_held();
     known.held = {};
     return Ok{};
   };
-  const auto take = [&](std::span<const Digest> digests, std::span<const float> costs) -> Result<Ok> {
-    for (const float cost : costs)
-      if (used) known.costs.add(cost);
+  const auto take = [&](std::span<const Digest> digests, std::span<const float> costs) -> Result<Later> {
     known.count += digests.size();
-    if (!used) return Ok{};
+    if (!used) return Later();
     if (!known.spill && kPeakNegativeBytes * static_cast<double>(known.count) > left) NAYSAY_CHECK(move_to_file());
     if (known.spill) {
-      for (std::size_t i = 0; i < digests.size(); ++i) NAYSAY_CHECK(known.spill->push(digests[i], costs[i]));
-      return Ok{};
+      for (std::size_t i = 0; i < digests.size(); ++i) {
+        known.costs.add(costs[i]);
+        NAYSAY_CHECK(known.spill->push(digests[i], costs[i]));
+      }
+      return Later();
     }
-    if (known.held.digests.append(digests) && known.held.costs.append(costs)) return Ok{};
+    auto later = append(digests, costs);
+    if (later) return later;
     return Error{Errc::no_memory,
                  fmt::format("no memory for more than {} known negatives; lower --memory, so that they go to "
                              "a temporary file",
@@ -230,6 +240,7 @@ KnownNegatives read_known(const Options& o, std::span<const KeyFile> files, std:
   // What is unpacked before its turn is held next to those that are taken, while the build's own part is still free.
   reading.ahead_bytes = static_cast<std::uint64_t>(std::max(0.0, left * kNegativeBytes / kPeakNegativeBytes));
   need(for_each_negative(files, hasher, reading, take, &tally));
+  count_held();
   return known;
 }
 
@@ -293,6 +304,11 @@ void run(const Options& o) {
   if (!o.slots.empty()) need(files::can_create(o.slots));
   for (const std::string& path : {o.output, o.lean_output, o.slots})
     if (!path.empty() && path != "-") mention_leftovers(path);
+  if (!o.lean_output.empty() && !choosing && choices[0].filter->claims.index_bits_per_key > 0)
+    throw Failure{
+        fmt::format("--without-index is given, but the keys of {} belong to its file; leave it out, or build a filter "
+                    "without them, such as cuckoo",
+                    o.filter)};
   if (!o.slots.empty() && (choosing || !choices[0].filter->write_key_file))
     throw Failure{fmt::format("--slots is given, but --filter is {}; filters with such a file are {}", o.filter,
                               names_of_filters([](const FilterType& t) { return t.write_key_file != nullptr; }))};
@@ -386,7 +402,7 @@ void run(const Options& o) {
                built.filter.type().name, built.filter.keys(), bytes_text(size_bytes(built.filter)),
                number(bits_per_key(built.filter)), percent(built.filter.expected_fpr()));
     if (index_bytes > 0)
-      fmt::print(talk, "{}: and an index of {} next to it, used only by inserts\n", shown, bytes_text(index_bytes));
+      fmt::print(talk, "{}: and an index of {} next to it, which no query reads\n", shown, bytes_text(index_bytes));
   }
 }
 

@@ -34,10 +34,12 @@ void print_table() {
                tick(t.claims.uses_negatives), std::string(t.claims.about)});
   fmt::print("{}", table.text());
   fmt::print("\n");
-  print_text(
+  print_text(fmt::format(
       "dynamic: keys can be inserted later; erasable: and erased; adaptive: stops accepting a negative that is "
-      "reported;\n"
-      "tunable: can be built for a rate (--fpr); negatives: uses known negatives and their costs");
+      "reported\n"
+      "({}: given the file of its keys, --slots);\n"
+      "tunable: can be built for a rate (--fpr); negatives: uses known negatives and their costs",
+      names_of_filters([](const FilterType& t) { return t.write_key_file != nullptr; })));
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ void run(const Options& o) {
   line("keys", fmt::format("{}", f.keys()));
   line("size", fmt::format("{} bytes, {} bits per key", size_bytes(f), number(bits_per_key(f))));
   if (f.index_bits() > 0)
-    line("index", fmt::format("{} bytes next to it, used only by inserts", (f.index_bits() + 7) / 8));
+    line("index", fmt::format("{} bytes next to it, which no query reads", (f.index_bits() + 7) / 8));
   line("file", fmt::format("{} bytes", file_bytes));
   line("expected fpr", percent(f.expected_fpr()));
   if (const std::string warmth = warmth_text(f); !warmth.empty()) line("learning", warmth);

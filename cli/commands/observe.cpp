@@ -42,6 +42,11 @@ void run(const Options& o) {
     if (!filter->type().adaptive)
       throw Failure{
           fmt::format("{}: {} does not adapt to reported false positives; guarded does", o.adapt, filter->type().name)};
+    if (!filter->adapts())
+      throw Failure{fmt::format(
+          "{}: {} adapts only with the file of its keys; write the costs with -o, and give them to naysay update "
+          "--adapt with --slots",
+          o.adapt, filter->type().name)};
   }
   LineReader reader = need(LineReader::open({o.log, o.nul ? Separator::nul : Separator::newline}));
   HeavyCosts costs(o.keep, o.half_life);

@@ -41,16 +41,39 @@ PartPlan added_up(const std::vector<std::string>& paths) {
   return plan;
 }
 
-// Parts of the first round into the plan of the second.
-PartPlan second_plan(const std::vector<std::string>& paths) {
-  std::vector<PartFile> files = read_parts(paths);
+// The filter of these parts.
+Result<AnyFilter> joined(const std::vector<PartFile>& files, std::span<const FilterPart> parts, unsigned threads) {
+  const PartPlan& plan = files[0].plan;
+  return plan.type().parted->join(plan.whole(), parts, plan.all_params(),
+                                  {.threads = thread_count(threads), .hasher = files[0].hasher()}, KeyKind::text);
+}
+bool waits_for_limit(const PartPlan& plan, const Error& e) {
+  return e.code == Errc::out_of_budget && plan.limit.kind == CostLimit::Kind::open;
+}
+
+std::vector<FilterPart> parts_of(std::vector<PartFile>& files) {
   std::vector<FilterPart> parts;
   for (PartFile& file : files) parts.push_back(std::move(file.part));
+  return parts;
+}
+
+// Parts of one round into the plan of the next.
+PartPlan next_plan(const std::vector<std::string>& paths, unsigned threads) {
+  std::vector<PartFile> files = read_parts(paths);
+  const std::vector<FilterPart> parts = parts_of(files);
   PartPlan plan = files[0].plan;
-  if (plan.limit.kind != CostLimit::Kind::open)
+  const auto filter = joined(files, parts, threads);
+  if (!filter && !waits_for_limit(plan, filter.error())) throw failure(filter.error());
+  if (!filter) {
+    plan.limit = need(plan.type().parted->limit(plan.whole(), parts, plan.all_params(), {.seed = plan.seed}));
+    return plan;
+  }
+  if (plan.holds(filter->expected_fpr()))
     throw Failure{
-        fmt::format("{}: it was built in the second round; naysay join makes the filter of it", files[0].path)};
-  plan.limit = need(plan.type().parted->limit(plan.whole(), parts, plan.all_params(), {.seed = plan.seed}));
+        fmt::format("{}: its parts need no other round; naysay join makes the filter of them", files[0].path)};
+  plan.rates.push_back(filter->expected_fpr());
+  plan.limit = {};
+  (void)plan.all_params();  // fails if no filter has the rate
   return plan;
 }
 
@@ -63,16 +86,14 @@ void run_plan(const PlanOptions& o) {
   if (!from_input && o.pieces.empty())
     throw Failure{"nothing to plan is given; give --keys, or plans of pieces of the input, or parts"};
   if (from_input) {
-    const std::vector<Input> inputs = inputs_of(o.input);
-    need_one_standard_input(inputs);
-    need_distinct({{"-o", o.output}}, inputs);
+    const PartFiles files = PartFiles::of(o.input, o.output);
     const Hasher hasher = o.input.hashing.hasher(o.input.seed);
     if (hasher.id == HashId::siphash && !o.input.hashing.has_key())
       throw Failure{"--hash is siphash without a key; all parts need the same one, so give --hash-key-file"};
     plan = plan_of(o.input, hasher);
     if (o.output != "-") need(files::can_create(o.output));
     ProgressBar bar;
-    summarise(plan, o.input, hasher, bar.callback());
+    summarise(plan, files, hasher, reading_options(o.input, bar.callback()));
   } else {
     const PartOptions& in = o.input;
     for (const auto& [option, given] :
@@ -80,22 +101,24 @@ void run_plan(const PlanOptions& o) {
           std::pair("the budget", in.budget.given()), std::pair("--param", !in.params.empty()),
           std::pair("--stranger-share", in.stranger_share != Workload{}.stranger_share),
           std::pair("--hash or its key", in.hashing.given()), std::pair("--seed", in.seed != 0),
-          std::pair("--null", in.nul)})
+          std::pair("--null", in.nul), std::pair("--exact", in.exact)})
       if (given)
         throw Failure{
             fmt::format("{} is given with plans or parts; these were made with their own, so leave it out", option)};
-    plan = PartFile::is_one(o.pieces[0]) ? second_plan(o.pieces) : added_up(o.pieces);
+    plan = PartFile::is_one(o.pieces[0]) ? next_plan(o.pieces, o.input.threads) : added_up(o.pieces);
   }
   write_text(o.output, plan.text());
   if (o.output == "-") return;
   fmt::print("{}: {}, {} keys, {} known negatives, seed {}{}\n", escaped(o.output), plan.filter, plan.keys.count,
-             plan.negatives.count, plan.seed, plan.limit.kind == CostLimit::Kind::open ? "" : ", second round");
+             plan.negatives.count, plan.seed,
+             plan.limit.kind == CostLimit::Kind::open && plan.rates.empty() ? "" : ", for another round");
 }
 
 struct JoinOptions {
   std::vector<std::string> parts;
   std::string output;
   double wait = kDefaultWait;
+  unsigned threads = 0;
   bool json = false;
 };
 
@@ -105,15 +128,18 @@ void run_join(const JoinOptions& o) {
   need_distinct({{"-o", o.output}}, inputs);
   need_filter_output("--output", o.output);
   std::vector<PartFile> files = read_parts(o.parts);
-  std::vector<FilterPart> parts;
-  for (PartFile& file : files) parts.push_back(std::move(file.part));
+  const std::vector<FilterPart> parts = parts_of(files);
   const PartPlan& plan = files[0].plan;
   const FilterType& type = plan.type();
-  auto joined = type.parted->join(plan.whole(), parts, plan.all_params(), {.hasher = files[0].hasher()}, KeyKind::text);
-  if (!joined && joined.error().code == Errc::out_of_budget && plan.limit.kind == CostLimit::Kind::open)
-    throw Failure{joined.error().message +
-                  ": naysay plan PARTS... -o PLAN2, then naysay build --part I/N --plan PLAN2"};
-  const AnyFilter filter = need(std::move(joined));
+  constexpr const char* kAgain = "naysay plan PARTS... -o PLAN2, then naysay build --part I/N --plan PLAN2";
+  auto made = joined(files, parts, o.threads);
+  if (!made && waits_for_limit(plan, made.error())) throw Failure{fmt::format("{}: {}", made.error().message, kAgain)};
+  const AnyFilter filter = need(std::move(made));
+  if (!plan.holds(filter.expected_fpr()))
+    throw Failure{fmt::format(
+        "{}: it would accept {} of strangers, and --fpr is {}; plan for a lower rate from these parts, and build "
+        "them again: {}",
+        type.name, percent(filter.expected_fpr()), plan.budget.fpr, kAgain)};
   {
     const LockedFile held = o.output == "-" ? LockedFile() : LockedFile(o.output, o.wait);
     save_filter(filter, o.output);
@@ -140,9 +166,10 @@ void run_join(const JoinOptions& o) {
 void add_plan(CommandLine& line, int&) {
   auto o = std::make_shared<PlanOptions>();
   Command c = line.command("plan", "plan a filter that many machines build in parts");
-  c.option("pieces", o->pieces, "plans of pieces of the input, to add up; or all parts, to plan their second round")
+  c.option("pieces", o->pieces, "plans of pieces of the input, to add up; or all parts, to plan another round")
       .type_name("FILE");
-  c.option("--keys", o->input.keys, "the keys, or a piece of them; - is the standard input")
+  c.option("--keys", o->input.keys,
+           "the keys, or a piece of them; a file, a folder, a quoted pattern, or - for the standard input")
       .type_name("FILE")
       .repeated();
   c.option("--negatives", o->input.negatives, "known negatives, or a piece of them, one key<TAB>cost per line")
@@ -151,11 +178,13 @@ void add_plan(CommandLine& line, int&) {
   c.option("--filter", o->input.filter, "the filter's name (see naysay filters), or auto")
       .shows_default()
       .type_name("NAME");
-  o->input.budget.add_options(c, Budget::Rates::refused);
+  o->input.budget.add_options(c, Budget::Rates::allowed);
+  add_exact_option(c, o->input);
   c.option("--param", o->input.params, "a parameter of the filter; may be repeated").type_name("NAME=VALUE").repeated();
   add_stranger_share(c, o->input.stranger_share);
   o->input.hashing.add_options(c);
   add_seed(c, o->input.seed, "same input, parameters and seed: same bytes");
+  add_threads(c, o->input.threads);
   add_null_option(c, o->input.nul);
   c.option("-o,--output", o->output, "the plan to write; - is the standard output").required().type_name("PLAN");
   c.footer(
@@ -171,6 +200,7 @@ void add_join(CommandLine& line, int&) {
   auto o = std::make_shared<JoinOptions>();
   Command c = line.command("join", "join the parts of a filter, which naysay build --part wrote");
   c.option("parts", o->parts, "all parts, in any order").required().type_name("PART");
+  add_threads(c, o->threads);
   add_wait_option(c, o->wait);
   c.flag("--json", o->json, "describe the filter as JSON");
   c.option("-o,--output", o->output, "the file to write; - is the standard output").required().type_name("F.nsy");

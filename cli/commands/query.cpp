@@ -8,6 +8,7 @@
 
 #include "commands/commands.hpp"
 #include "naysay/any_filter.hpp"
+#include "parts/ask_all.hpp"
 #include "parts/describe.hpp"
 #include "parts/distinct_files.hpp"
 #include "parts/failure.hpp"
@@ -72,24 +73,11 @@ int run(const Options& o) {
   double cost = 0, accepted_cost = 0;
   LineTally tally;
   const auto work = [&](PieceLines& piece, Answered& a) -> std::optional<LineFault> {
-    std::optional<LineFault> fault;
-    piece.for_each([&](std::string_view line, std::uint64_t number) {
-      CostedKey key{line, 1};
-      if (costed) {
-        auto parsed = parse_negative(line);
-        if (!parsed) {
-          fault = LineFault{std::move(parsed).error(), number};
-          return false;
-        }
-        key = *parsed;
-        a.costs.push_back(key.cost);
-        tally_negative(a.tally, line, key);
-      } else {
-        a.tally.see(line);
-      }
+    const LinesAre lines = costed ? LinesAre::negatives : LinesAre::keys;
+    auto fault = for_each_key(piece, lines, a.tally, [&](std::string_view line, const CostedKey& key, std::uint64_t) {
+      if (costed) a.costs.push_back(key.cost);
       a.lines.push_back(line);
       a.keys.push_back(key.key);
-      return true;
     });
     a.answers.resize(a.keys.size());
     if (filter)

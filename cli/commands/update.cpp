@@ -74,14 +74,16 @@ Tally adapt(const Options& o, AnyFilter& f, const Progress& progress) {
     digests = other_digests, costs = other_costs;
     t.keys = check.found;
   }
-  if (f.type().adapt_with_key_file)
-    need(f.type().adapt_with_key_file(o.slots, f, digests, costs));
-  else
-    for (std::size_t i = 0; i < digests.size(); ++i) f.adapt(digests[i], costs[i]);
+  if (!o.slots.empty()) need(f.attach_key_file(o.slots));
+  for (std::size_t i = 0; i < digests.size(); ++i) f.adapt(digests[i], costs[i]);
+  need(f.sync_key_file());
   // Counted at the end: where there is no room for all, a later one may have replaced an earlier one.
   for (const Digest& d : digests) t.done += !f.may_contain(d);
   return t;
 }
+
+// A key that is reported to such a filter stays a key: its file or its index has all of them.
+bool knows_its_keys(const FilterType& t) { return t.write_key_file || t.claims.index_bits_per_key > 0; }
 
 bool grows(const AnyFilter& f) { return metrics_of(f).planned_fpr > 0; }
 
@@ -107,7 +109,7 @@ void warm(const Options& o, AnyFilter& f, const Progress& progress) {
 
 void check(const Options& o, const AnyFilter& f) {
   const FilterType& type = f.type();
-  const bool by_key_file = type.adapt_with_key_file != nullptr;
+  const bool by_key_file = type.write_key_file != nullptr;
   const auto wants = [&](const std::string& file, bool can, const char* option, const char* what) {
     if (!file.empty() && !can)
       throw Failure{fmt::format("{}: {} is given, but {} {}; see naysay filters", o.filter, option, type.name, what)};
@@ -117,7 +119,7 @@ void check(const Options& o, const AnyFilter& f) {
   wants(o.erase, type.erasable, "--erase", "cannot erase keys");
   wants(o.insert, type.dynamic, "--insert", "accepts no more keys");
   wants(o.merge, type.merging, "--merge", "cannot be merged");
-  wants(o.adapt, type.adaptive || by_key_file, "--adapt", "accepts no negatives after it was built");
+  wants(o.adapt, type.adaptive, "--adapt", "accepts no negatives after it was built");
   wants(o.warm, type.warming, "--warm", "does not warm");
   wants(o.slots, by_key_file, "--slots", "has no such file");
   if (!o.keys.empty() && o.adapt.empty())
@@ -190,7 +192,7 @@ void run(const Options& o) {
   if (!o.adapt.empty()) {
     const Tally t = adapt(o, f, progress);
     add(t, "refused", "not refused", why_not_refused(f));
-    const bool checked = !o.keys.empty() || f.type().adapt_with_key_file;
+    const bool checked = !o.keys.empty() || knows_its_keys(f.type());
     if (!o.keys.empty()) said["keys"] = t.keys;
     if (!checked)
       text += fmt::format("{}: a key among them would be denied from now on; --keys FILE leaves keys out\n", name);

@@ -10,7 +10,8 @@
 // The curve is a metric of one series over x, or the quotient of two; where several series are named, the lowest of
 // them counts at each x. A reading makes one or more numbers of the curve. A claim is confirmed if all of them lie in its
 // range, give or take 5 %, and contradicted if one lies outside by more than two standard errors; these come from the
-// spread over shuffles, or from the number of accepted negatives. In between, and without rows, it is out of reach.
+// spread over shuffles, or from the number of accepted negatives. In between, without rows, and where so few were
+// accepted that chance can have made any quotient, it is out of reach.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,7 @@ enum class Reading : std::uint8_t {
   somewhere,   // the same; one of them in the range is enough
   at_first,    // at the least x
   at_last,     // at the largest x
-  mean,        // the geometric mean over all x of all panels
+  mean,        // the geometric mean over all x of all panels; points without errors on one side are left out
   lowest,      // the x at which the curve is lowest
   change,      // its last value over its first
   steps,       // each value over the one before it

@@ -32,7 +32,7 @@ Json deviations(const PanelValues& v) {
     const auto ours = v.drawn(s->name, v.compared_name(metric));
     const double published = v.compared_y(p);
     if (ours.empty() || std::isnan(published)) continue;
-    if (v.compares_ratios(metric) && std::string_view(s->name) == v.source.setup.compared_with) continue;
+    if (v.compares_ratios(metric) && v.is_unit(s)) continue;
     const auto judge = [&](double x, double y) {
       const double off = y / published - 1;
       const bool deviates = p.relation == Relation::is        ? std::abs(off) > kDeviates

@@ -43,13 +43,16 @@ struct Setup {
   int shuffles = 1;                         // of the costs over the negatives, the same for all series: mean and median
   double given = 1;                         // the share of the negatives, costliest first, that a filter is given
   double quick_scale = 0.1;                 // of keys and negatives
-  double churn = 0.02;                      // the share of the keys that is replaced in a round
+  double churn = 0.02;                      // the share of the keys that is erased in a round
+  double insertions = 1;                    // churn: keys inserted for each one that is erased, at most one
   int rounds = 0;                           // rates: rounds of churn between the build and the measurement
   bool addresses = true;                    // strangers: keys that are IP addresses are kept
   bool www = true;                          // strangers: "www." in front of a negative is kept
+  bool traffic = false;                     // times: absent keys are negatives, each queried as often as it costs
   double read_us = 0;                       // a random read from the store that the filter protects; 0: it is measured
   const char* compared_with = "bloom";      // the filter whose times are the unit
   std::vector<Param> compared_params = {};  // of that filter; it has the bits per key of the other if they name none
+  const char* texts_compared_with = "";     // times: the series whose times are the unit of filters that hash texts
 };
 
 // What one value on the x axis says.
@@ -79,6 +82,7 @@ struct Axis {
 // A filter with parameters. Besides the filter's own, these are understood:
 //   encode, listed ... = "5 %"   that part of the number of negatives
 //   for_fpr = "0.01"             the parameters that the filter itself chooses for that rate
+//   k = "ceil"                   ln 2 times the counters of 4 bits that a key has, rounded up
 struct Series {
   const char* name = "";
   const char* filter = "";
@@ -117,7 +121,7 @@ struct Published {
   const char* metric = "";  // empty: the panel's first
 };
 
-enum class Kind : std::uint8_t { rates, times, churn, shift, disk, life, strangers, trace, pages };
+enum class Kind : std::uint8_t { rates, times, churn, shift, disk, life, strangers, trace, absorb, pages, slots };
 
 struct Panel {
   const char* id = "";
@@ -164,6 +168,7 @@ inline constexpr double kTinyKeys = 2000, kTinyNegatives = 4000;
 
 inline constexpr const char* kSizeNames[] = {"tiny", "quick", "paper"};
 inline constexpr const char* kDataNames[] = {"blocklist", "ycsb", "integers"};
-inline constexpr const char* kKindNames[] = {"rates", "times", "churn", "shift", "disk", "life", "strangers", "trace"};
+inline constexpr const char* kKindNames[] = {"rates",     "times", "churn",  "shift", "disk", "life",
+                                             "strangers", "trace", "absorb", "pages", "slots"};
 
 }  // namespace naysay::cli

@@ -45,7 +45,7 @@ double equal_negatives(double n, double skew) {
 double relative_error(const Json& line, const Value& v, std::string_view metric) {
   if (!(v.y > 0)) return 0;
   if (v.of >= 3 && !std::isnan(v.low)) {
-    // The range of that many normal values is so many standard deviations wide.
+    // How many standard deviations lie between the least and the largest of v.of normal values.
     const double wide = v.of <= 5 ? 2.33 : v.of <= 10 ? 3.08 : v.of <= 30 ? 4.09 : 5;
     return (v.high - v.low) / wide / std::sqrt(v.of) / v.y;
   }
@@ -59,11 +59,22 @@ double relative_error(const Json& line, const Value& v, std::string_view metric)
 
 Curve curve_of(const PanelValues& v, const std::string& series, std::string_view metric) {
   Curve out;
-  for (const auto& [x, value] : v.measured(series, metric)) {
+  const auto values = v.measured(series, metric);
+  const auto error = [&](double x, const Value& value, std::string_view of) {
     const auto& lines = v.lines.at(series);
     const auto at = lines.find(x);
-    const Json& line = at == lines.end() ? *lines.begin()->second : *at->second;
-    out[x] = {value.y, relative_error(line, value, metric), value.low, value.high};
+    return relative_error(at == lines.end() ? *lines.begin()->second : *at->second, value, of);
+  };
+  // Traffic of which the share x is about known negatives, the rest about strangers: each part has an error of its own.
+  const bool mixed = v.panel.kind == Kind::shift && values.contains(0) && values.contains(1);
+  for (const auto& [x, value] : values) {
+    double relative = error(x, value, metric);
+    if (mixed && value.y > 0) {
+      const Value &strangers = values.at(0), &known = values.at(1);
+      relative = std::hypot((1 - x) * strangers.y * error(0, strangers, "fpr"), x * known.y * error(1, known, metric)) /
+                 value.y;
+    }
+    out[x] = {value.y, relative, value.low, value.high};
   }
   return out;
 }
@@ -87,9 +98,9 @@ double quotient(double a, double b) {
   return a > 0 ? std::numeric_limits<double>::infinity() : 1;  // none against none: alike
 }
 Number quotient(const Point& a, const Point& b) {
-  // Three accepted against none are chance, four are hardly.
+  // Three accepted against none are chance, four are hardly. None against none says that they are alike, and no more.
   constexpr double kOfFour = 0.5;
-  const bool few = (a.y > 0) != (b.y > 0) && std::max(a.error, b.error) > kOfFour;
+  const bool few = a.y > 0 && b.y > 0 ? false : std::max(a.error, b.error) > kOfFour || a.y == b.y;
   return {quotient(a.y, b.y), few ? std::numeric_limits<double>::infinity() : std::hypot(a.error, b.error)};
 }
 
@@ -98,7 +109,10 @@ bool fits(const Number& n, const Range& range, double chance) {
   if (std::isinf(chance)) return true;
   return n.q >= range.low / (1 + chance) && n.q <= range.high * (1 + chance);
 }
-bool inside(const Number& n, const Range& range) { return fits(n, range, kChance); }
+// What chance alone can have made confirms nothing, but that two are alike.
+bool inside(const Number& n, const Range& range) {
+  return (!std::isinf(n.error) || n.q == 1) && fits(n, range, kChance);
+}
 bool may_be_inside(const Number& n, const Range& range) {
   return fits(n, range, std::max(kChance, kDeviations * n.error));
 }
@@ -166,7 +180,7 @@ class Judge {
   Ruling with(Verdict verdict, std::string ours) const {
     std::string remark;
     if (verdict == Verdict::out_of_reach)
-      remark = "so few errors were made that chance explains the difference";
+      remark = "so few errors, or so few costly negatives, decide this that chance can explain the difference";
     else if (verdict == Verdict::contradicted && *c_.why)
       remark = *c_.tested ? fmt::format("{} Tested: {}.", c_.why, c_.tested) : fmt::format("A guess: {}", c_.why);
     return {verdict, std::move(ours), series(), std::move(remark)};
@@ -251,11 +265,12 @@ class Judge {
       return out;
     }
     if (c_.reading == Reading::mean) {
-      double sum = 0, n = 0;
+      double sum = 0, squares = 0, n = 0;
       for (const Curve& c : curves)
         for (const auto& [x, p] : c)
-          if (p.y > 0 && std::isfinite(p.y)) sum += std::log(p.y), ++n;
-      if (n > 0) out.push_back({std::exp(sum / n), 0});
+          if (p.y > 0 && std::isfinite(p.y) && std::isfinite(p.error))
+            sum += std::log(p.y), squares += p.error * p.error, ++n;
+      if (n > 0) out.push_back({std::exp(sum / n), std::sqrt(squares) / n});
       return out;
     }
     for (const Curve& c : curves) {

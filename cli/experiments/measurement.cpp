@@ -4,7 +4,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <numeric>
+#include <system_error>
 
 #include "naysay/workload/score.hpp"
 #include "parts/failure.hpp"
@@ -41,6 +44,25 @@ GivenNegatives given_negatives(const ExperimentKeys& set, std::span<const float>
   }
   given.share = sum / std::accumulate(costs.begin(), costs.end(), 0.0);
   return given;
+}
+
+AttachedKeys::AttachedKeys(AnyFilter& f, std::span<const Digest> keys) {
+  if (!f.type().write_key_file) return;
+  const std::string pattern = (std::filesystem::temp_directory_path() / "naysay-keys-XXXXXX").string();
+  std::string folder = pattern;
+  if (!::mkdtemp(folder.data())) throw Failure{fmt::format("{}: cannot make a folder for the keys", pattern)};
+  folder_ = folder;
+  const std::string path = folder_ + "/keys";
+  auto done = f.type().write_key_file(path, f, keys);
+  if (done) done = f.attach_key_file(path);
+  std::error_code ignored;
+  if (!done) std::filesystem::remove_all(folder_, ignored);
+  need(std::move(done));
+}
+
+AttachedKeys::~AttachedKeys() {
+  std::error_code ignored;
+  if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
 }
 
 Measurement::Measurement(const Job& j, const JobPlan& p, Sources& s, const Progress& progress)

@@ -3,8 +3,10 @@
 // A kind is a function of a Measurement; kinds.hpp says what each does, kind_*.cpp holds them.
 #pragma once
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -58,11 +60,42 @@ struct Measurement {
   Hasher hasher;
 };
 
+// Negatives as traffic: each is queried as often as it costs.
+class Traffic {
+ public:
+  Traffic(const ExperimentKeys& set, std::span<const float> costs, std::uint64_t seed) : set_(set), random_(seed) {
+    double sum = 0;
+    for (const float c : costs) sums_.push_back(sum += c);
+  }
+  std::size_t next() {
+    const double at = static_cast<double>(random_() >> 11) * 0x1p-53 * sums_.back();
+    return static_cast<std::size_t>(std::upper_bound(sums_.begin(), sums_.end() - 1, at) - sums_.begin());
+  }
+  Digest digest(std::size_t i) const { return set_.negatives[i]; }
+
+ private:
+  const ExperimentKeys& set_;
+  Random random_;
+  std::vector<double> sums_;
+};
+
+// Gives a filter that adapts with a file of its keys that file, for as long as this lives; does nothing for others.
+class AttachedKeys {
+ public:
+  AttachedKeys(AnyFilter& f, std::span<const Digest> keys);
+  AttachedKeys(const AttachedKeys&) = delete;
+  AttachedKeys& operator=(const AttachedKeys&) = delete;
+  ~AttachedKeys();
+
+ private:
+  std::string folder_;  // empty: there is none
+};
+
 // Keys that are replaced by others, round after round: the same keys for every filter of a seed.
 class Churn {
  public:
   explicit Churn(const Measurement& m) : m_(m), random_(m.plan.seed), live_(m.set.keys.begin(), m.set.keys.end()) {}
-  // Replaces Setup::churn of the keys. Throws a Failure if the filter erases or inserts less than that.
+  // Erases Setup::churn of the keys and inserts Setup::insertions as many others. Throws a Failure if the filter erases or inserts less than that.
   void round(AnyFilter& f);
   std::span<const Digest> live() const noexcept { return live_; }
 
@@ -71,6 +104,7 @@ class Churn {
   Random random_;
   std::vector<Digest> live_;
   std::size_t next_ = 0;
+  double owed_ = 0;  // insertions, when there are fewer than erasures
 };
 
 Json measure_rates(const Measurement& m);
@@ -81,6 +115,8 @@ Json measure_disk(const Measurement& m);
 Json measure_life(const Measurement& m);
 Json measure_strangers(const Measurement& m);
 Json measure_trace(const Measurement& m);
+Json measure_absorb(const Measurement& m);
 Json measure_pages(const Measurement& m);
+Json measure_slots(const Measurement& m);
 
 }  // namespace naysay::cli

@@ -93,8 +93,10 @@ std::map<double, Value> PanelValues::measured(const std::string& series, std::st
 
 std::map<double, Value> PanelValues::drawn(const std::string& series, std::string_view metric) const {
   auto out = measured(series, metric);
-  if (!*panel.over) return out;
-  const auto base = measured(panel.over, metric);
+  const Series* own = find_series(series);
+  const bool over_texts = metric.ends_with("_over") && own && *source.setup.texts_compared_with && hashes_texts(*own);
+  if (!*panel.over && !over_texts) return out;
+  const auto base = measured(over_texts ? source.setup.texts_compared_with : panel.over, metric);
   for (auto it = out.begin(); it != out.end();) {
     const auto b = base.find(it->first);
     if (b == base.end() || !(b->second.y > 0)) {
@@ -114,6 +116,11 @@ const Series* PanelValues::find_series(std::string_view name) const {
   return nullptr;
 }
 
+bool PanelValues::hashes_texts(const Series& s) const {
+  const FilterType* type = find_filter(s.filter);
+  return s.texts || (type && type->claims.reads_bytes);
+}
+
 bool PanelValues::compares_ratios(const Metric& m) const {
   return source.kind == Kind::times && m.unit == Unit::nanoseconds && !panel.published.empty() &&
          std::string_view(m.name).ends_with("_ns");
@@ -128,8 +135,7 @@ double PanelValues::compared_y(const Published& p) const {
   const Metric& m = metric_of(p);
   if (!compares_ratios(m)) return p.y;
   for (const Published& base : panel.published)
-    if (std::string_view(base.series) == source.setup.compared_with && metric_of(base).name == m.name)
-      return p.y / base.y;
+    if (is_unit(find_series(base.series)) && metric_of(base).name == m.name) return p.y / base.y;
   return std::nan("");
 }
 

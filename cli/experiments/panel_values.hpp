@@ -15,7 +15,7 @@ namespace naysay::cli {
 
 struct Value {
   double y = std::nan(""), low = std::nan(""), high = std::nan("");
-  double of = 1;  // so many shuffles or rounds
+  double of = 1;  // how many shuffles or rounds it was made of
   bool there() const { return !std::isnan(y); }
 };
 
@@ -24,12 +24,17 @@ struct PanelValues {
   // else the tiny ones.
   PanelValues(const Experiment& e, const Panel& p, const std::vector<const nlohmann::ordered_json*>& all);
 
-  // By x. As measured, and as drawn: divided by the series that is the unit, if there is one.
+  // By x. As measured, and as drawn: divided by the series that is the unit, if there is one. Ratios of times are
+  // measured over a filter that is given digests; those of filters that hash texts within the clock are drawn over one
+  // that does so too, and not at all if that was not measured.
   std::map<double, Value> measured(const std::string& series, std::string_view metric) const;
   std::map<double, Value> drawn(const std::string& series, std::string_view metric) const;
 
   const Series* find_series(std::string_view name) const;  // null if there is none
+  bool hashes_texts(const Series& s) const;
   const Metric& metric_of(const Published& p) const;
+  // Whether it is the filter whose times are the unit of the others.
+  bool is_unit(const Series* s) const { return s && std::string_view(s->filter) == source.setup.compared_with; }
   Unit unit(const Metric& m) const { return *panel.over ? Unit::ratio : m.unit; }
 
   // A published time says more of its machine than of its filter. Where a panel has some, its times are compared as

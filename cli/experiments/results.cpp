@@ -76,6 +76,7 @@ Json describe(const Job& job, const JobPlan& plan, const std::string& source) {
     workload["zipf"] = plan.skew;
   if (plan.wish.siphash) workload["hash"] = "siphash";
   if (job.panel->kind == Kind::churn) workload["churn"] = s.churn;
+  if (s.insertions != 1) workload["insertions"] = s.insertions;
   if (plan.present_share > 0) workload["present_share"] = plan.present_share;
   return {{"experiment", job.experiment->name},
           {"panel", job.panel->id},

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 
 #include "naysay/workload/generate.hpp"
 #include "naysay/workload/zipf.hpp"
@@ -48,6 +50,20 @@ Sources::Files Sources::find_files() const {
 
 void Sources::check() const {
   if (!folder_.empty()) (void)find_files();
+}
+
+std::string Sources::files() {
+  if (folder_.empty() || !files_said_.empty()) return files_said_;
+  const Files found = find_files();
+  for (const std::string& path : {found.positive, found.negative}) {
+    std::ifstream in(path, std::ios::binary);
+    std::stringstream all;
+    all << in.rdbuf();
+    const Digest sum = digest(std::string_view(all.str()));
+    files_said_ += fmt::format("{}{} {:016x}{:016x}", files_said_.empty() ? "" : ", ",
+                               std::filesystem::path(path).filename().string(), sum.hi, sum.lo);
+  }
+  return files_said_;
 }
 
 const ExperimentKeys& Sources::get(const SourceWish& wish, const Progress& progress) {

@@ -50,6 +50,8 @@ class Sources {
   std::vector<float> costs(double skew, std::uint64_t shuffle);
 
   Hasher hasher(bool siphash) const;
+  // Names and XXH3-128 checksums of the two files; empty without a folder. They are read once.
+  std::string files();
   // Is the folder there, with its two files? Throws a Failure that says what is wrong; to be called before long work.
   void check() const;
 
@@ -62,6 +64,7 @@ class Sources {
   void read(const SourceWish& wish, const Progress& progress);
 
   std::string folder_;
+  std::string files_said_;
   std::uint64_t seed_;
   std::optional<SourceWish> held_;
   ExperimentKeys set_;

@@ -38,24 +38,10 @@ Answers ask_all(std::span<const KeyFile> files, LinesAre lines, unsigned threads
   ProgressBar bar;
   Answers all;
   const auto work = [&](PieceLines& piece, Asked& a) -> std::optional<LineFault> {
-    std::optional<LineFault> fault;
-    piece.for_each([&](std::string_view line, std::uint64_t number) {
-      CostedKey key{line, 1};
-      if (lines == LinesAre::negatives) {
-        auto parsed = parse_negative(line);
-        if (!parsed) {
-          fault = LineFault{std::move(parsed).error(), number};
-          return false;
-        }
-        key = *parsed;
-        a.costs.push_back(key.cost);
-        tally_negative(a.tally, line, key);
-      } else {
-        a.tally.see(line);
-      }
+    auto fault = for_each_key(piece, lines, a.tally, [&](std::string_view, const CostedKey& key, std::uint64_t number) {
+      if (lines == LinesAre::negatives) a.costs.push_back(key.cost);
       a.keys.push_back(key.key);
       a.numbers.push_back(number);
-      return true;
     });
     a.answers.resize(a.keys.size());
     ask(a.keys, a.answers);

@@ -24,29 +24,30 @@ std::string rounded_up(double rate) {
 
 }  // namespace
 
-Result<AnyFilter> build_for_rate(const FilterType& type, const Workload& workload, double fpr,
-                                 std::span<const Param> given, const BuildOptions& options) {
-  double lowest = 1;              // rate that a build reached
-  std::optional<AnyFilter> held;  // the filter whose rate is low enough
+std::vector<Param> RateAttempt::params(const FilterType& type, std::span<const Param> given) const {
+  std::vector<Param> params = type.params_for(planned);
+  std::string unused;
+  for (Param& p : params)
+    if (double bits = 0; p.name == "bits_per_key" && from_text(p.value, bits, unused))
+      p.value = to_text(bits * more_bits);
+  params.insert(params.end(), given.begin(), given.end());
+  return params;
+}
+
+Result<Ok> hold_rate(const FilterType& type, double fpr, const std::function<Result<double>(RateAttempt)>& attempt) {
+  double lowest = 1;  // rate that was reached
+  bool held = false;
   std::optional<Error> refused;
-  // The rate of a filter planned for another rate, with so many times the bits of that. 1: it cannot be built.
-  const auto attempt = [&](double planned, double more_bits = 1) -> double {
-    std::vector<Param> params = type.params_for(planned);
-    std::string unused;
-    for (Param& p : params)
-      if (double bits = 0; p.name == "bits_per_key" && from_text(p.value, bits, unused))
-        p.value = to_text(bits * more_bits);
-    params.insert(params.end(), given.begin(), given.end());
-    if (options.report) options.report->lines.clear();
-    auto filter = build_fastest(type, workload, params, options);
-    if (!filter) {
-      refused = std::move(filter).error();
+  // The rate of an attempt. 1: it cannot be built.
+  const auto make = [&](RateAttempt a) -> double {
+    const Result<double> rate = attempt(a);
+    if (!rate) {
+      refused = rate.error();
       return 1;
     }
-    const double rate = filter->expected_fpr();
-    lowest = std::min(lowest, rate);
-    if (rate <= fpr) held = std::move(*filter);
-    return rate;
+    lowest = std::min(lowest, *rate);
+    held = *rate <= fpr;
+    return *rate;
   };
   const auto may_go_on = [&] {
     return !held && (!refused || refused->code == Errc::out_of_budget || refused->code == Errc::invalid_argument);
@@ -56,7 +57,7 @@ Result<AnyFilter> build_for_rate(const FilterType& type, const Workload& workloa
   int in_vain = 0;
   for (int i = 0; i < kTries && planned >= kLowest && !refused && !held && in_vain < 3; ++i) {
     const double before = lowest;
-    const double rate = attempt(planned);
+    const double rate = make({planned});
     in_vain = lowest < before ? 0 : in_vain + 1;
     planned *= std::clamp(0.98 * fpr / rate, 0.01, in_vain > 0 ? 0.6 : 0.98);
   }
@@ -65,17 +66,29 @@ Result<AnyFilter> build_for_rate(const FilterType& type, const Workload& workloa
   lowest = 1;
   for (planned = 0x1p-60; planned < 1 && may_go_on(); planned *= 2) {
     refused.reset();
-    (void)attempt(planned);
+    (void)make({planned});
     if (!refused) break;
   }
-  for (double bits = 1.15; !refused && may_go_on() && bits < 2; bits *= 1.15) (void)attempt(planned, bits);
-  if (held) return std::move(*held);
+  for (double bits = 1.15; !refused && may_go_on() && bits < 2; bits *= 1.15) (void)make({planned, bits});
+  if (held) return Ok{};
   if (lowest == 1) return refused ? *refused : Error{Errc::out_of_budget, std::string(type.name) + ": it accepts all"};
   return Error{
       Errc::out_of_budget,
       fmt::format("{}: --fpr is {:g}, and the lowest rate that it can have for these keys is about {}; give that "
                   "or more, or use another filter",
                   type.name, fpr, rounded_up(lowest))};
+}
+
+Result<AnyFilter> build_for_rate(const FilterType& type, const Workload& workload, double fpr,
+                                 std::span<const Param> given, const BuildOptions& options) {
+  std::optional<AnyFilter> built;
+  NAYSAY_CHECK(hold_rate(type, fpr, [&](RateAttempt a) -> Result<double> {
+    if (options.report) options.report->lines.clear();
+    built.reset();
+    NAYSAY_TRY(built, build_fastest(type, workload, a.params(type, given), options));
+    return built->expected_fpr();
+  }));
+  return std::move(*built);
 }
 
 }  // namespace naysay::cli

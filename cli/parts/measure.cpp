@@ -81,7 +81,11 @@ struct Best {
   std::vector<const FilterRow*> tied = {};
 };
 template <class Judge>
-Best best_of(const std::vector<FilterRow>& rows, double stranger_share, Judge&& judged) {
+Best best_of(const std::vector<FilterRow>& rows, double stranger_share, Judge&& judge) {
+  // A filter that keeps its keys next to it costs several times the bits that were compared: never the advice.
+  const auto judged = [&](const FilterRow& row) -> decltype(judge(row)) {
+    return row.filter->claims.index_bits_per_key > 0 ? nullptr : judge(row);
+  };
   const FilterRow* lowest = nullptr;
   const auto cost = [&](const FilterRow& row) { return judged(row)->cost(stranger_share); };
   for (const FilterRow& row : rows)

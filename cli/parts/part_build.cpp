@@ -18,43 +18,35 @@ namespace naysay::cli {
 
 namespace {
 
+constexpr std::uint64_t kAheadBytes = std::uint64_t{1}
+                                      << 28;  // of gzip and zstd files that are unpacked before their turn
+
 // Calls take(digest) for every key of the files.
 template <class Take>
-void for_each_key(const std::vector<std::string>& paths, bool nul, const Hasher& hasher, const Progress& progress,
-                  Take take) {
-  for (const std::string& path : paths) {
-    const KeyFile file = key_file(path, nul);
-    LineTally tally;
-    need(for_each_line(file, progress, [&](const Line& line) -> Result<Ok> {
-      tally.see(line.text);
-      take(hasher(line.text));
-      return Ok{};
-    }));
-    note_keys(file.name(), tally);
-  }
+void for_each_key_of(std::span<const KeyFile> files, const Hasher& hasher, const ReadingOptions& reading, Take take) {
+  LineTally tally;
+  need(for_each_key(
+      files, hasher, reading,
+      [&](std::span<const Digest> keys) -> Result<Ok> {
+        for (const Digest& d : keys) take(d);
+        return Ok{};
+      },
+      &tally));
+  note_keys(names_of(files), tally);
 }
 // Calls take(digest, cost) for every known negative of the files.
 template <class Take>
-void for_each_known(const std::vector<std::string>& paths, bool nul, const Hasher& hasher, const Progress& progress,
-                    Take take) {
-  for (const std::string& path : paths) {
-    const KeyFile file = key_file(path, nul);
-    LineTally tally;
-    need(for_each_line(file, progress, [&](const Line& line) -> Result<Ok> {
-      tally.see(line.text);
-      NAYSAY_TRY(const CostedKey parsed, parse_negative(line.text));
-      take(hasher(parsed.key), parsed.cost);
-      return Ok{};
-    }));
-    note_negatives(file.name(), tally);
-  }
-}
-
-// "keys.txt", or "keys.txt and 3 more files".
-std::string names(const char* option, const std::vector<std::string>& paths) {
-  if (paths.empty()) return option;
-  const std::string first = paths[0] == "-" ? "standard input" : paths[0];
-  return paths.size() == 1 ? first : fmt::format("{} and {} more files", first, paths.size() - 1);
+void for_each_known(std::span<const KeyFile> files, const Hasher& hasher, const ReadingOptions& reading, Take take) {
+  if (files.empty()) return;
+  LineTally tally;
+  need(for_each_negative(
+      files, hasher, reading,
+      [&](std::span<const Digest> negatives, std::span<const float> costs) -> Result<Ok> {
+        for (std::size_t i = 0; i < negatives.size(); ++i) take(negatives[i], costs[i]);
+        return Ok{};
+      },
+      &tally));
+  note_negatives(names_of(files), tally);
 }
 
 std::string set_difference(const char* what, const char* items, const SetSum& found, const SetSum& planned) {
@@ -76,42 +68,49 @@ std::vector<Param> parse_params(const std::vector<std::string>& texts) {
   return params;
 }
 
+void add_exact_option(Command& command, PartOptions& o) {
+  command.flag("--exact", o.exact,
+               "refused: the fewest bits are found by building several plans; use naysay build on one machine");
+}
+
 PartPlan plan_of(const PartOptions& o, const Hasher& hasher) {
-  o.budget.check();
-  if (o.budget.is_rate())
+  if (o.exact)
     throw Failure{
-        "--fpr is given, but the bits of a rate are found by building; a build in parts needs --bits-per-key or "
-        "--bytes"};
+        "--exact is given, but the fewest bits are found by building several plans and comparing them; give "
+        "--bits-per-key without it: naysay join --json says how many known negatives are left over"};
   PartPlan plan;
   plan.filter = o.filter;
-  (o.budget.is_bytes() ? plan.bytes : plan.bits_per_key) =
-      o.budget.is_bytes() ? to_text(static_cast<std::uint64_t>(o.budget.bits_per_key(1) / 8))
-                          : to_text(o.budget.bits_per_key(1));
+  plan.budget = PlannedBudget::of(o.budget);
   plan.params = parse_params(o.params);
   plan.stranger_share = o.stranger_share;
   plan.seed = o.seed;
   plan.hash = hash_text(hasher);
   // Everything that can be checked without reading a key is checked before a key is read.
   if (plan.filter != "auto") (void)plan.type();
-  if (plan.filter != "auto" && plan.bytes.empty())
+  if (plan.filter != "auto" && plan.budget.bytes.empty())
     (void)need(plan.type().parted->shards(plan.whole(), plan.all_params()));
   return plan;
 }
 
-void summarise(PartPlan& plan, const PartOptions& o, const Hasher& hasher, const Progress& progress) {
-  for_each_key(o.keys, o.nul, hasher, progress, [&](Digest d) { plan.keys.add(d); });
-  for_each_known(o.negatives, o.nul, hasher, progress, [&](Digest d, float cost) {
-    plan.negatives.add(d, cost);
-    plan.costs.add(cost);
-  });
+PartFiles PartFiles::of(const PartOptions& o, const std::string& output, const std::string& plan) {
+  PartFiles files{key_files(o.keys, o.nul), key_files(o.negatives, o.nul)};
+  std::vector<Input> inputs;
+  add_inputs(inputs, "--keys", files.keys);
+  add_inputs(inputs, "--negatives", files.negatives);
+  inputs.push_back({"--hash-key-file", o.hashing.key_file()});
+  if (!plan.empty()) inputs.push_back({"--plan", plan});
+  need_one_standard_input(inputs);
+  need_distinct({{"-o", output}}, inputs);
+  return files;
 }
 
-std::vector<Input> inputs_of(const PartOptions& o) {
-  std::vector<Input> inputs;
-  for (const std::string& path : o.keys) inputs.push_back({"--keys", path});
-  for (const std::string& path : o.negatives) inputs.push_back({"--negatives", path});
-  inputs.push_back({"--hash-key-file", o.hashing.key_file()});
-  return inputs;
+ReadingOptions reading_options(const PartOptions& o, const Progress& progress) {
+  return {.threads = thread_count(o.threads), .progress = progress, .ahead_bytes = kAheadBytes};
+}
+
+void summarise(PartPlan& plan, const PartFiles& files, const Hasher& hasher, const ReadingOptions& reading) {
+  for_each_key_of(files.keys, hasher, reading, [&](Digest d) { plan.add_key(d); });
+  for_each_known(files.negatives, hasher, reading, [&](Digest d, float cost) { plan.add_negative(d, cost); });
 }
 
 namespace {
@@ -123,18 +122,9 @@ void need_agreement(const PartOptions& o, const PartPlan& plan, const std::strin
                               option, given, plan_path, planned)};
   };
   if (o.filter != "auto" && o.filter != plan.filter) refuse("--filter", o.filter, plan.filter);
-  if (o.budget.given()) {
-    o.budget.check();
-    if (o.budget.is_rate()) throw Failure{"--fpr is given with --plan; the plan has the budget, so leave it out"};
-    PartPlan mine = plan;
-    mine.bits_per_key.clear(), mine.bytes.clear();
-    (o.budget.is_bytes() ? mine.bytes : mine.bits_per_key) =
-        o.budget.is_bytes() ? to_text(static_cast<std::uint64_t>(o.budget.bits_per_key(1) / 8))
-                            : to_text(o.budget.bits_per_key(1));
-    if (mine.bytes != plan.bytes || mine.bits_per_key != plan.bits_per_key)
-      refuse("the budget", mine.bytes.empty() ? mine.bits_per_key + " bits per key" : mine.bytes + " bytes",
-             plan.bytes.empty() ? plan.bits_per_key + " bits per key" : plan.bytes + " bytes");
-  }
+  if (o.budget.given())
+    if (const PlannedBudget mine = PlannedBudget::of(o.budget); mine != plan.budget)
+      refuse("the budget", mine.text(), plan.budget.text());
   if (!o.params.empty()) {
     PartPlan mine = plan;
     mine.params = parse_params(o.params);
@@ -156,10 +146,7 @@ void need_agreement(const PartOptions& o, const PartPlan& plan, const std::strin
 void build_part(const PartOptions& o, const std::string& plan_path, const PartNumber& number, const std::string& output,
                 bool json) {
   if (output == "-") throw Failure{"--output is -; a part is a file, which appears whole or not at all"};
-  std::vector<Input> inputs = inputs_of(o);
-  inputs.push_back({"--plan", plan_path});
-  need_one_standard_input(inputs);
-  need_distinct({{"-o", output}}, inputs);
+  const PartFiles files = PartFiles::of(o, output, plan_path);
   need(files::can_create(output));
   const PartPlan plan = PartPlan::read(plan_path);
   const Hasher hasher = o.hashing.hasher(plan.seed);
@@ -167,33 +154,34 @@ void build_part(const PartOptions& o, const std::string& plan_path, const PartNu
   const FilterType& type = plan.type();
   const Whole whole = plan.whole();
   const std::vector<Param> params = plan.all_params();
-  const std::uint64_t shards = need(type.parted->shards(whole, params));
-  const ShardRange range = shard_range(shards, number.index - 1, number.parts);
+  const ShardMap map = need(type.parted->shards(whole, params));
+  const ShardRange range = shard_range(map.size(), number.index - 1, number.parts);
+  const HiRange own = map.range(range);
   mention_leftovers(output);
 
   ProgressBar bar;
+  const ReadingOptions reading = reading_options(o, bar.callback());
   SetSum keys_seen, negatives_seen;
   GrowingArray<Digest> keys;
   Negatives known;
-  std::vector<std::uint32_t> counts(shards);
+  std::vector<std::uint32_t> counts(map.size());
   bool memory = true;
-  for_each_key(o.keys, o.nul, hasher, bar.callback(), [&](Digest d) {
+  for_each_key_of(files.keys, hasher, reading, [&](Digest d) {
     keys_seen.add(d);
-    ++counts[fast_range(d.hi, shards)];
-    if (falls_into(d, range, shards)) memory = memory && keys.push(d);
+    ++counts[map.of(d)];
+    if (own.has(d)) memory = memory && keys.push(d);
   });
   if (keys_seen != plan.keys)
     throw Failure{fmt::format("{}: it has {} in {}; build all parts from the planned input, or plan again",
-                              names("--keys", o.keys), set_difference("keys", "keys", keys_seen, plan.keys),
-                              plan_path)};
-  for_each_known(o.negatives, o.nul, hasher, bar.callback(), [&](Digest d, float cost) {
+                              names_of(files.keys), set_difference("keys", "keys", keys_seen, plan.keys), plan_path)};
+  for_each_known(files.negatives, hasher, reading, [&](Digest d, float cost) {
     negatives_seen.add(d, cost);
-    if (type.claims.uses_negatives && falls_into(d, range, shards))
-      memory = memory && known.digests.push(d) && known.costs.push(cost);
+    if (type.claims.uses_negatives && own.has(d)) memory = memory && known.digests.push(d) && known.costs.push(cost);
   });
   if (negatives_seen != plan.negatives)
     throw Failure{fmt::format(
-        "{}: it has {} in {}; build all parts from the planned input, or plan again", names("--negatives", o.negatives),
+        "{}: it has {} in {}; build all parts from the planned input, or plan again",
+        files.negatives.empty() ? "--negatives" : names_of(files.negatives),
         set_difference("known negatives", "known negatives or costs", negatives_seen, plan.negatives), plan_path)};
   if (!memory)
     throw Failure{fmt::format("there is no memory for the {} keys and {} known negatives of this part; use more parts",
@@ -204,7 +192,7 @@ void build_part(const PartOptions& o, const std::string& plan_path, const PartNu
                         .counts = counts};
   const FilterPart part = need(type.parted->build(
       whole, input, params,
-      {.seed = plan.seed, .threads = thread_count(o.threads), .hasher = hasher, .progress = bar.callback()}, nullptr));
+      {.seed = plan.seed, .threads = reading.threads, .hasher = hasher, .progress = bar.callback()}, nullptr));
   write_part(output, number, plan.text(), hasher, part);
   bar.clear();
   if (json) {
@@ -221,7 +209,7 @@ void build_part(const PartOptions& o, const std::string& plan_path, const PartNu
     fmt::print("{}\n", json_text(j, 2));
   } else {
     fmt::print("{}: part {} of a {}, {} of {} shards, {} keys, {} known negatives{}\n", escaped(output), number.text(),
-               type.name, part.last - part.first, shards, part.keys, known.digests.size(),
+               type.name, part.last - part.first, map.size(), part.keys, known.digests.size(),
                part.complete ? "" : "; it waits for a plan of all parts");
   }
 }

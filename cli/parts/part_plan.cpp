@@ -10,12 +10,15 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
+#include <utility>
 
 #include "naysay/core/files.hpp"
 #include "parts/choose.hpp"
 #include "parts/failure.hpp"
 #include "parts/filter_names.hpp"
+#include "parts/held_rate.hpp"
 
 namespace naysay::cli {
 
@@ -46,9 +49,11 @@ PartPlan from_json(const Json& j) {
   if (whole_number(j.at("naysay_plan")) != 1) throw std::invalid_argument("another version");
   PartPlan p;
   p.filter = j.at("filter").get<std::string>();
-  p.bits_per_key = j.value("bits_per_key", "");
-  p.bytes = j.value("bytes", "");
-  if (p.bits_per_key.empty() == p.bytes.empty()) throw std::invalid_argument("no budget, or two");
+  p.budget = {j.value("bits_per_key", ""), j.value("bytes", ""), j.value("fpr", "")};
+  if (p.budget.bits_per_key.empty() + p.budget.bytes.empty() + p.budget.fpr.empty() != 2)
+    throw std::invalid_argument("no budget, or two");
+  if (!p.budget.fpr.empty())
+    for (const Json& rate : j.at("rates")) p.rates.push_back(rate.get<double>());
   for (const Json& param : j.at("params"))
     p.params.push_back({param.at(0).get<std::string>(), param.at(1).get<std::string>()});
   p.stranger_share = j.at("stranger_share").get<double>();
@@ -67,6 +72,15 @@ PartPlan from_json(const Json& j) {
     counted += of.count;
   }
   if (counted != p.negatives.count) throw std::invalid_argument("costs of fewer negatives than there are");
+  const double most = j.at("most_cost").get<double>();
+  if (!(most >= 0 && most <= std::numeric_limits<float>::max()))
+    throw std::invalid_argument("a most_cost that is no cost");
+  p.most_cost = static_cast<float>(most);
+  std::size_t classes = p.costs.classes().size();
+  while (classes > 0 && p.costs.classes()[classes - 1].count == 0) --classes;
+  const std::uint32_t highest = classes == 0 ? 0 : p.costs.first_bin() + static_cast<std::uint32_t>(classes) - 1;
+  if (std::bit_cast<std::uint32_t>(p.most_cost + 0.0f) >> CostCounts::kShift != highest)
+    throw std::invalid_argument("a most_cost that is not in the highest class of costs");
   const auto* kind = std::find(kLimits.begin(), kLimits.end(), j.at("limit").get<std::string>());
   if (kind == kLimits.end()) throw std::invalid_argument("a limit of an unknown kind");
   p.limit.kind = static_cast<CostLimit::Kind>(kind - kLimits.begin());
@@ -106,8 +120,12 @@ std::string PartPlan::text() const {
   Json j;
   j["naysay_plan"] = 1;
   j["filter"] = filter;
-  if (!bits_per_key.empty()) j["bits_per_key"] = bits_per_key;
-  if (!bytes.empty()) j["bytes"] = bytes;
+  if (!budget.bits_per_key.empty()) j["bits_per_key"] = budget.bits_per_key;
+  if (!budget.bytes.empty()) j["bytes"] = budget.bytes;
+  if (!budget.fpr.empty()) {
+    j["fpr"] = budget.fpr;
+    j["rates"] = rates;
+  }
   j["params"] = Json::array();
   for (const Param& p : params) j["params"].push_back({p.name, p.value});
   j["stranger_share"] = stranger_share;
@@ -120,6 +138,7 @@ std::string PartPlan::text() const {
     j["least_cost"] = limit.least;
     j["share"] = limit.share;
   }
+  j["most_cost"] = most_cost;
   j["costs"] = Json::array();
   for (std::size_t i = 0; i < costs.classes().size(); ++i)
     if (const CostCounts::Class& c = costs.classes()[i]; c.count != 0)
@@ -128,9 +147,6 @@ std::string PartPlan::text() const {
 }
 
 std::string PartPlan::difference(const PartPlan& other, bool with_facts) const {
-  const auto budget = [](const PartPlan& p) {
-    return p.bytes.empty() ? "--bits-per-key " + p.bits_per_key : "--bytes " + p.bytes;
-  };
   const auto params_text = [](const PartPlan& p) {
     std::string text;
     for (const Param& one : p.params) text += (text.empty() ? "" : " ") + one.name + "=" + one.value;
@@ -140,7 +156,7 @@ std::string PartPlan::difference(const PartPlan& other, bool with_facts) const {
     return fmt::format("{} {}, not {}", what, mine, theirs);
   };
   if (filter != other.filter) return differs("filter", filter, other.filter);
-  if (budget(*this) != budget(other)) return differs("the budget", budget(*this), budget(other));
+  if (budget != other.budget) return differs("the budget", budget.text(), other.budget.text());
   if (params_text(*this) != params_text(other)) return differs("--param", params_text(*this), params_text(other));
   if (stranger_share != other.stranger_share) return differs("stranger share", stranger_share, other.stranger_share);
   if (seed != other.seed) return differs("seed", seed, other.seed);
@@ -155,6 +171,8 @@ std::string PartPlan::difference(const PartPlan& other, bool with_facts) const {
     if (mine->count != theirs->count) return fmt::format("{} {}, not {}", mine->count, what, theirs->count);
     if (mine->sum != theirs->sum) return fmt::format("other {}, as many", items);
   }
+  if (rates.size() != other.rates.size())
+    return fmt::format("round {} of --fpr, not {}", rates.size() + 1, other.rates.size() + 1);
   if (text() != other.text()) return "other costs, or another choice of the negatives that are left over";
   return "";
 }
@@ -163,53 +181,89 @@ void PartPlan::add(const PartPlan& other, const std::string& own_name, const std
   if (const std::string d = other.difference(*this, false); !d.empty())
     throw Failure{fmt::format("{}: it was made with {}, as {} was; plan all pieces with the same options", other_name,
                               d, own_name)};
-  if (limit.kind != CostLimit::Kind::open || other.limit.kind != CostLimit::Kind::open)
-    throw Failure{fmt::format("{}: it is a plan of the second round; only plans of keys and negatives are added up",
-                              limit.kind != CostLimit::Kind::open ? own_name : other_name)};
+  const auto is_later = [](const PartPlan& p) { return p.limit.kind != CostLimit::Kind::open || !p.rates.empty(); };
+  if (is_later(*this) || is_later(other))
+    throw Failure{fmt::format("{}: it is a plan for another round; only plans of keys and negatives are added up",
+                              is_later(*this) ? own_name : other_name)};
   keys.add(other.keys);
   negatives.add(other.negatives);
   costs.add(other.costs);
+  most_cost = std::max(most_cost, other.most_cost);
 }
 
 Whole PartPlan::whole() const {
   Whole w;
   w.keys = keys.count;
-  if (type().claims.uses_negatives) w.costs = costs;
+  if (type().claims.uses_negatives) {
+    w.costs = costs;
+    w.most_cost = most_cost;
+  }
   w.stranger_share = stranger_share;
   w.seed = seed;
   w.limit = limit;
   return w;
 }
 
-namespace {
-
-double bits_of(const PartPlan& p) {
+PlannedBudget PlannedBudget::of(const Budget& given) {
+  given.check();
+  PlannedBudget b;
+  if (given.is_rate())
+    b.fpr = to_text(given.rate());
+  else if (given.is_bytes())
+    b.bytes = to_text(static_cast<std::uint64_t>(given.bits_per_key(1) / 8));
+  else
+    b.bits_per_key = to_text(given.bits_per_key(1));
+  return b;
+}
+std::string PlannedBudget::text() const {
+  return !fpr.empty() ? "--fpr " + fpr : bytes.empty() ? "--bits-per-key " + bits_per_key : "--bytes " + bytes;
+}
+double PlannedBudget::rate() const {
+  double rate = 0;
+  std::string unused;
+  if (!from_text(fpr, rate, unused) || !(rate > 0 && rate < 1))
+    throw Failure{fmt::format("the plan has the rate '{}'; it must be more than 0 and less than 1", fpr)};
+  return rate;
+}
+double PlannedBudget::bits_for(std::uint64_t keys) const {
   double value = 0;
   std::string unused;
-  if (!p.bits_per_key.empty() && from_text(p.bits_per_key, value, unused)) return value;
-  return 8 * static_cast<double>(need(parse_bytes(p.bytes))) /
-         static_cast<double>(std::max<std::uint64_t>(p.keys.count, 1));
+  if (!bits_per_key.empty() && from_text(bits_per_key, value, unused)) return value;
+  return 8 * static_cast<double>(need(parse_bytes(bytes))) / static_cast<double>(std::max<std::uint64_t>(keys, 1));
 }
 
-}  // namespace
-
 std::vector<Param> PartPlan::all_params() const {
-  std::vector<Param> all{{"bits_per_key", to_text(bits_of(*this))}};
-  all.insert(all.end(), params.begin(), params.end());
-  return all;
+  if (budget.fpr.empty()) {
+    std::vector<Param> all{{"bits_per_key", to_text(budget.bits_for(keys.count))}};
+    all.insert(all.end(), params.begin(), params.end());
+    return all;
+  }
+  // The search of naysay build, with the rates of the rounds before this one.
+  std::optional<RateAttempt> now;
+  std::size_t round = 0;
+  const auto found = hold_rate(type(), budget.rate(), [&](RateAttempt a) -> Result<double> {
+    if (round < rates.size()) return rates[round++];
+    now = a;
+    return Error{Errc::cancelled, "this round"};
+  });
+  if (!now) (void)need(found);
+  if (!now) throw Failure{"the plan has the rate of a filter that is low enough; join its parts"};
+  return now->params(type(), params);
 }
 
 const FilterType& PartPlan::type() const {
   const FilterType* chosen = nullptr;
   if (filter == "auto") {
-    const FilterWish wish{.negatives = negatives.count > 0, .grows = false, .by_rate = false};
-    chosen = rank(choose(wish), wish,
-                  {.keys = static_cast<double>(keys.count),
-                   .bits_per_key = bits_of(*this),
-                   .stranger_share = stranger_share,
-                   .costs = costs},
-                  false)[0]
-                 .filter;
+    const FilterWish wish{.negatives = negatives.count > 0, .grows = false, .by_rate = !budget.fpr.empty()};
+    std::vector<Choice> choices = choose(wish);
+    if (!wish.by_rate)
+      choices = rank(std::move(choices), wish,
+                     {.keys = static_cast<double>(keys.count),
+                      .bits_per_key = budget.bits_for(keys.count),
+                      .stranger_share = stranger_share,
+                      .costs = costs},
+                     false);
+    chosen = choices[0].filter;
   } else {
     chosen = &need_filter(filter);
   }
@@ -217,6 +271,9 @@ const FilterType& PartPlan::type() const {
     throw Failure{fmt::format("{}{} cannot be built in parts; filters that can are {}",
                               filter == "auto" ? "auto: " : "", chosen->name,
                               names_of_filters([](const FilterType& t) { return t.parted != nullptr; }))};
+  if (!budget.fpr.empty() && !chosen->tunable)
+    throw Failure{
+        fmt::format("{}: it cannot price a rate; give --bits-per-key or --bytes instead of --fpr", chosen->name)};
   need(chosen->check_params(chosen->name, params));
   return *chosen;
 }

@@ -24,7 +24,9 @@ std::string why_no_room(const AnyFilter& f) {
 
 std::string why_not_refused(const AnyFilter& f) {
   if (f.type().claims.adapts_with_churn) return "yet; they will be after more insertions and deletions";
-  if (f.type().adapt_with_key_file) return "they are keys, or no function of their slots is left that refuses them";
+  if (f.type().write_key_file) return "they are keys, or no function of their slots is left that refuses them";
+  if (f.type().claims.index_bits_per_key > 0)
+    return "they are keys, or a later report made the filter accept them again; report those again";
   if (f.type().warming) {
     const Warmth w = f.warmth();
     if (w.room == 0) return "at its size it has one layer and learns nothing; build it again with more keys or bits";

@@ -5,7 +5,7 @@
 //   reads its share   facts added up: plan, shards     solves its range of shards       one file, by MPI-IO
 //   of the input      digests go to their ranges       (core/parts.hpp)
 //
-// The digests are exchanged in rounds of at most kRoundDigests for each rank, however the input is skewed. The words of
+// The digests are exchanged in rounds of at most 2^20 for each rank (ranks.hpp), however the input is skewed. The words of
 // the filter are in the memory of the rank that built them and go from there to the file; no rank holds all of them.
 //
 // Promises   The same bytes as naysay build, for any number of ranks and threads. If one rank fails, all end with its
@@ -20,9 +20,11 @@
 #include <chrono>
 #include <climits>
 #include <cstring>
+#include <exception>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <thread>
 
 #include "naysay/version.hpp"
 #include "own_lines.hpp"
@@ -51,13 +53,23 @@ struct Options {
   bool verbose = false, json = false;
 };
 
-constexpr std::uint64_t kRoundDigests = std::uint64_t{1} << 20;  // that a rank sends or receives in one round
-constexpr std::size_t kWriteBytes = std::size_t{1} << 26;        // in one call of MPI-IO
+constexpr std::size_t kWriteBytes = std::size_t{1} << 26;  // in one call of MPI-IO
 
 // What a rank holds: first the share of the input that it read, then the range of digests that it builds.
 struct Held {
   std::vector<Digest> keys, negatives;
   std::vector<float> costs;
+
+  void add(Held more) {
+    const auto append = [](auto& to, auto& from) {
+      if (to.empty()) return to.swap(from);
+      to.insert(to.end(), from.begin(), from.end());
+      from = {};
+    };
+    append(keys, more.keys);
+    append(negatives, more.negatives);
+    append(costs, more.costs);
+  }
 };
 
 // Seconds of each step on the slowest rank, and bytes that went to another rank.
@@ -81,27 +93,60 @@ class Account {
   std::vector<std::pair<std::string, double>> lines_;
 };
 
-// Each rank's share of the lines, and its facts in the plan.
-Held read_share(const Options& o, Ranks& ranks, const Hasher& hasher, cli::PartPlan& plan) {
+// Calls body(t) on thread t of these. Throws what the first of them threw.
+template <class Body>
+void on_threads(unsigned threads, Body body) {
+  std::vector<std::exception_ptr> thrown(threads);
+  const auto call = [&](unsigned t) noexcept {
+    try {
+      body(t);
+    } catch (...) {
+      thrown[t] = std::current_exception();
+    }
+  };
+  std::vector<std::thread> others;
+  unsigned started = 1;
+  try {
+    for (; started < threads; ++started) others.emplace_back(call, started);
+  } catch (const std::exception&) {  // no more threads are to be had: this one does their work
+  }
+  call(0);
+  for (; started < threads; ++started) call(started);
+  for (std::thread& other : others) other.join();
+  for (const std::exception_ptr& one : thrown)
+    if (one) std::rethrow_exception(one);
+}
+
+// Each rank's share of the lines, and its facts in the plan. Each thread has a share of its own, as if it were a rank.
+Held read_share(const cli::PartFiles& files, unsigned threads, Ranks& ranks, const Hasher& hasher,
+                cli::PartPlan& plan) {
   Held held;
-  OwnLines lines(ranks.rank(), ranks.size());
-  const cli::PartOptions& in = o.input;
   ranks.together("its share of the input", [&] {
-    for (std::size_t i = 0; i < in.keys.size(); ++i)
-      need(lines.for_each(cli::key_file(in.keys[i], in.nul), i, [&](std::string_view line) -> Result<Ok> {
-        held.keys.push_back(hasher(line));
-        plan.keys.add(held.keys.back());
-        return Ok{};
-      }));
-    for (std::size_t i = 0; i < in.negatives.size(); ++i)
-      need(lines.for_each(cli::key_file(in.negatives[i], in.nul), i, [&](std::string_view line) -> Result<Ok> {
-        NAYSAY_TRY(const CostedKey parsed, parse_negative(line));
-        held.negatives.push_back(hasher(parsed.key));
-        held.costs.push_back(parsed.cost);
-        plan.negatives.add(held.negatives.back(), parsed.cost);
-        plan.costs.add(parsed.cost);
-        return Ok{};
-      }));
+    std::vector<Held> of_thread(threads);
+    std::vector<cli::PartPlan> facts(threads, plan);
+    on_threads(threads, [&](unsigned t) {
+      Held& own = of_thread[t];
+      cli::PartPlan& sums = facts[t];
+      OwnLines lines(ranks.rank() * threads + t, ranks.size() * threads);
+      for (std::size_t i = 0; i < files.keys.size(); ++i)
+        need(lines.for_each(files.keys[i], i, [&](std::string_view line) -> Result<Ok> {
+          own.keys.push_back(hasher(line));
+          sums.add_key(own.keys.back());
+          return Ok{};
+        }));
+      for (std::size_t i = 0; i < files.negatives.size(); ++i)
+        need(lines.for_each(files.negatives[i], i, [&](std::string_view line) -> Result<Ok> {
+          NAYSAY_TRY(const CostedKey parsed, parse_negative(line));
+          own.negatives.push_back(hasher(parsed.key));
+          own.costs.push_back(parsed.cost);
+          sums.add_negative(own.negatives.back(), parsed.cost);
+          return Ok{};
+        }));
+    });
+    for (unsigned t = 0; t < threads; ++t) {
+      plan.add(facts[t], "", "");
+      held.add(std::move(of_thread[t]));
+    }
   });
   return held;
 }
@@ -112,6 +157,7 @@ void add_up(cli::PartPlan& plan, Ranks& ranks) {
   (void)ranks.add_up(sums);
   plan.keys = {sums[0], sums[1]};
   plan.negatives = {sums[2], sums[3]};
+  plan.most_cost = ranks.most(plan.most_cost);
   std::vector<std::uint64_t> counts;
   std::vector<double> costs;
   ranks.together("the costs of known negatives", [&] {
@@ -130,98 +176,27 @@ void add_up(cli::PartPlan& plan, Ranks& ranks) {
   });
 }
 
-// Sends each digest, with its cost if there are costs, to the rank that builds its shard. Returns the bytes that left
-// this rank.
-std::uint64_t exchange(Ranks& ranks, std::uint64_t shards, std::vector<Digest>& digests, std::vector<float>* costs,
-                       std::uint64_t& rounds_done) {
-  const unsigned all = ranks.size();
-  const std::uint64_t quota = std::max<std::uint64_t>(1, kRoundDigests / all);  // for each pair of ranks and round
-  std::vector<std::uint64_t> last(all), sends(all), receives(all), sent(all, 0);
-  for (unsigned r = 0; r < all; ++r) last[r] = shard_range(shards, r, all).last;
-  const auto rank_of = [&](Digest d) {
-    return static_cast<unsigned>(std::upper_bound(last.begin(), last.end(), fast_range(d.hi, shards)) - last.begin());
-  };
-  for (const Digest& d : digests) ++sends[rank_of(d)];
-  MPI_Alltoall(sends.data(), 1, MPI_UINT64_T, receives.data(), 1, MPI_UINT64_T, MPI_COMM_WORLD);
-  std::uint64_t coming = 0, rounds = 0;
-  for (unsigned r = 0; r < all; ++r) coming += receives[r], rounds = std::max(rounds, divide_up(sends[r], quota));
-  rounds = ranks.most(rounds);
-
-  // Sorted by rank; then what comes, and the buffers of one round.
-  std::vector<Digest> sorted, got, out, in;
-  std::vector<float> sorted_costs, got_costs, out_costs, in_costs;
-  std::vector<std::uint64_t> begin(all + 1, 0);
-  ranks.together("the exchange of digests", [&] {
-    for (unsigned r = 0; r < all; ++r) begin[r + 1] = begin[r] + sends[r];
-    std::vector<std::uint64_t> next(begin.begin(), begin.end() - 1);
-    sorted.resize(digests.size());
-    if (costs) sorted_costs.resize(digests.size());
-    for (std::size_t i = 0; i < digests.size(); ++i) {
-      const std::uint64_t to = next[rank_of(digests[i])]++;
-      sorted[to] = digests[i];
-      if (costs) sorted_costs[to] = (*costs)[i];
-    }
-    digests = {};
-    if (costs) *costs = {};
-    got.reserve(coming);
-    out.resize(std::min<std::uint64_t>(sorted.size(), quota * all));
-    in.resize(std::min<std::uint64_t>(coming, quota * all));
-    if (costs) {
-      got_costs.reserve(coming);
-      out_costs.resize(out.size());
-      in_costs.resize(in.size());
-    }
-  });
-  MPI_Datatype digest_type;
-  MPI_Type_contiguous(2, MPI_UINT64_T, &digest_type);
-  MPI_Type_commit(&digest_type);
-  std::vector<int> out_counts(all), out_from(all), in_counts(all), in_from(all);
-  for (std::uint64_t round = 0; round < rounds; ++round) {
-    std::uint64_t out_at = 0, in_at = 0;
-    for (unsigned r = 0; r < all; ++r) {
-      const std::uint64_t n = std::min(quota, sends[r] - sent[r]), m = std::min(quota, receives[r]);
-      std::copy_n(sorted.begin() + static_cast<std::ptrdiff_t>(begin[r] + sent[r]), n,
-                  out.begin() + static_cast<std::ptrdiff_t>(out_at));
-      if (costs)
-        std::copy_n(sorted_costs.begin() + static_cast<std::ptrdiff_t>(begin[r] + sent[r]), n,
-                    out_costs.begin() + static_cast<std::ptrdiff_t>(out_at));
-      out_counts[r] = static_cast<int>(n), out_from[r] = static_cast<int>(out_at);
-      in_counts[r] = static_cast<int>(m), in_from[r] = static_cast<int>(in_at);
-      out_at += n, in_at += m;
-      sent[r] += n, receives[r] -= m;
-    }
-    MPI_Alltoallv(out.data(), out_counts.data(), out_from.data(), digest_type, in.data(), in_counts.data(),
-                  in_from.data(), digest_type, MPI_COMM_WORLD);
-    got.insert(got.end(), in.begin(), in.begin() + static_cast<std::ptrdiff_t>(in_at));
-    if (!costs) continue;
-    MPI_Alltoallv(out_costs.data(), out_counts.data(), out_from.data(), MPI_FLOAT, in_costs.data(), in_counts.data(),
-                  in_from.data(), MPI_FLOAT, MPI_COMM_WORLD);
-    got_costs.insert(got_costs.end(), in_costs.begin(), in_costs.begin() + static_cast<std::ptrdiff_t>(in_at));
-  }
-  MPI_Type_free(&digest_type);
-  rounds_done += rounds;
-  digests = std::move(got);
-  if (costs) *costs = std::move(got_costs);
-  return (sorted.size() - sends[ranks.rank()]) * (costs ? 20 : 16);
-}
-
 // The keys of every shard.
-std::vector<std::uint32_t> all_counts(Ranks& ranks, std::uint64_t shards, ShardRange own,
+std::vector<std::uint32_t> all_counts(Ranks& ranks, const ShardMap& map, ShardRange own,
                                       const std::vector<Digest>& keys) {
   std::vector<std::uint32_t> counts;
   ranks.together("the counts of shards", [&] { counts.resize(own.last - own.first); });
-  for (const Digest& d : keys) ++counts[fast_range(d.hi, shards) - own.first];
+  for (const Digest& d : keys) ++counts[map.of(d) - own.first];
   std::vector<std::uint32_t> all;
   const auto by_rank = ranks.gather<std::uint32_t>(counts);
   ranks.together("the counts of shards", [&] {
-    all.reserve(shards);
+    all.reserve(map.size());
     for (const auto& some : by_rank) all.insert(all.end(), some.begin(), some.end());
   });
   return all;
 }
 
-// The whole filter, in which only the words of the own part are there.
-AnyFilter join_tables(Ranks& ranks, const cli::PartPlan& plan, FilterPart own, const Hasher& hasher) {
+// The whole filter, in which only the words of the own part are there, and its rate.
+struct Joined {
+  AnyFilter filter;
+  double expected_fpr;
+};
+Joined join_tables(Ranks& ranks, const cli::PartPlan& plan, FilterPart own, const Hasher& hasher) {
   std::vector<std::byte> bytes;
   std::vector<PartWords> words = std::exchange(own.words, std::vector<PartWords>(own.words.size()));
   ranks.together("the tables of its part", [&] {
@@ -229,7 +204,7 @@ AnyFilter join_tables(Ranks& ranks, const cli::PartPlan& plan, FilterPart own, c
     write("part", own);
   });
   const auto by_rank = ranks.gather<std::byte>(bytes);
-  std::optional<AnyFilter> filter;
+  std::optional<Joined> joined;
   ranks.together("the tables of all parts", [&] {
     std::vector<FilterPart> parts(ranks.size());
     for (unsigned r = 0; r < ranks.size(); ++r) {
@@ -237,10 +212,12 @@ AnyFilter join_tables(Ranks& ranks, const cli::PartPlan& plan, FilterPart own, c
       read("part", parts[r]);
     }
     parts[ranks.rank()].words = std::move(words);
-    filter.emplace(
-        need(plan.type().parted->join(plan.whole(), parts, plan.all_params(), {.hasher = hasher}, KeyKind::text)));
+    const PartedType& parted = *plan.type().parted;
+    AnyFilter filter = need(parted.join(plan.whole(), parts, plan.all_params(), {.hasher = hasher}, KeyKind::text));
+    const double rate = parted.expected_fpr(filter, parts);
+    joined.emplace(Joined{std::move(filter), rate});
   });
-  return std::move(*filter);
+  return std::move(*joined);
 }
 
 // A range of the file, and the rank that has its bytes.
@@ -378,12 +355,49 @@ void write_file(Ranks& ranks, const Options& o, FileImage& image, const std::vec
   });
 }
 
+// One build with the bits of the plan's round. Every rank gives what it holds, and has it back, sorted to the ranks, if
+// there may be another round.
+Joined build_round(Ranks& ranks, const cli::PartPlan& plan, const Hasher& hasher, unsigned threads, Held& held,
+                   Account& account, std::uint64_t& shards) {
+  const FilterType* type = nullptr;
+  Whole whole;
+  std::vector<Param> params;
+  std::optional<ShardMap> map;
+  std::vector<Uint128> ends;
+  ranks.together("the plan", [&] {
+    type = &plan.type();
+    whole = plan.whole();
+    params = plan.all_params();
+    map = need(type->parted->shards(whole, params));
+    for (unsigned r = 0; r < ranks.size(); ++r)
+      ends.push_back(map->range(shard_range(map->size(), r, ranks.size())).last);
+    if (!type->claims.uses_negatives) held.negatives = {}, held.costs = {};
+  });
+  shards = map->size();
+  ranks.exchange(ends, held.keys, nullptr);
+  ranks.exchange(ends, held.negatives, &held.costs);
+  account.step("exchange, seconds");
+
+  const ShardRange own = shard_range(shards, ranks.rank(), ranks.size());
+  const std::vector<std::uint32_t> counts = all_counts(ranks, *map, own, held.keys);
+  const PartInput input{.workload = {.keys = held.keys, .negatives = held.negatives, .costs = held.costs},
+                        .first = own.first,
+                        .last = own.last,
+                        .counts = counts};
+  auto part =
+      type->parted->build(whole, input, params, {.seed = plan.seed, .threads = threads, .hasher = hasher}, &ranks);
+  // What fails on all ranks alike, such as a budget that buys no plane, was not agreed on.
+  (void)need(ranks.agree(part ? Result<Ok>(Ok{}) : Result<Ok>(part.error())));
+  if (plan.budget.fpr.empty()) held = {};
+  account.step("build, seconds");
+  return join_tables(ranks, plan, std::move(*part), hasher);
+}
+
 void run(const Options& o, Ranks& ranks) {
   Hasher hasher;
+  cli::PartFiles files;
   ranks.together("the options", [&] {
-    const std::vector<cli::Input> inputs = cli::inputs_of(o.input);
-    cli::need_one_standard_input(inputs);
-    cli::need_distinct({{"-o", o.output}}, inputs);
+    files = cli::PartFiles::of(o.input, o.output);
     if (o.output == "-") throw Failure{"--output is -; the ranks write a file, so give its name"};
     if (ranks.rank() != 0) return;
     need(files::can_create(o.output));
@@ -395,49 +409,31 @@ void run(const Options& o, Ranks& ranks) {
   ranks.together("the plan", [&] { plan = cli::plan_of(o.input, hasher); });
 
   Account account(ranks);
-  Held held = read_share(o, ranks, hasher, plan);
+  const unsigned threads = cli::thread_count(o.input.threads);
+  // The same number on all ranks: which thread of which rank reads a packed file depends on it.
+  Held held = read_share(files, ranks.most(threads), ranks, hasher, plan);
   account.step("read and digest, seconds");
   add_up(plan, ranks);
-  const FilterType* type = nullptr;
-  Whole whole;
-  std::vector<Param> params;
-  std::uint64_t shards = 0, rounds = 0, sent = 0;
-  ranks.together("the plan", [&] {
-    type = &plan.type();
-    whole = plan.whole();
-    params = plan.all_params();
-    shards = need(type->parted->shards(whole, params));
-    if (!type->claims.uses_negatives) held.negatives = {}, held.costs = {};
-  });
-  sent += exchange(ranks, shards, held.keys, nullptr, rounds);
-  sent += exchange(ranks, shards, held.negatives, &held.costs, rounds);
-  account.step("exchange, seconds");
-
-  const ShardRange own = shard_range(shards, ranks.rank(), ranks.size());
-  const std::vector<std::uint32_t> counts = all_counts(ranks, shards, own, held.keys);
-  const PartInput input{.workload = {.keys = held.keys, .negatives = held.negatives, .costs = held.costs},
-                        .first = own.first,
-                        .last = own.last,
-                        .counts = counts};
-  auto part =
-      type->parted->build(whole, input, params,
-                          {.seed = plan.seed, .threads = cli::thread_count(o.input.threads), .hasher = hasher}, &ranks);
-  // What fails on all ranks alike, such as a budget that buys no plane, was not agreed on.
-  (void)need(ranks.agree(part ? Result<Ok>(Ok{}) : Result<Ok>(part.error())));
+  std::uint64_t shards = 0;
+  Joined joined = build_round(ranks, plan, hasher, threads, held, account, shards);
+  while (!plan.holds(joined.expected_fpr)) {
+    plan.rates.push_back(joined.expected_fpr);
+    joined = build_round(ranks, plan, hasher, threads, held, account, shards);
+  }
   held = {};
-  account.step("build, seconds");
-  const AnyFilter filter = join_tables(ranks, plan, std::move(*part), hasher);
+  const AnyFilter& filter = joined.filter;
   FileImage image = filter.image(FileImage::Seal::later);
   const std::vector<Segment> segments = segments_of(ranks, filter, shards, image);
   write_file(ranks, o, image, segments, hasher);
   account.step("write, seconds");
-  account.add("rounds", static_cast<double>(rounds));
-  account.add("bytes between ranks", static_cast<double>(ranks.sum(sent)));
+  account.add("rounds", static_cast<double>(ranks.rounds()));
+  account.add("bytes between ranks", static_cast<double>(ranks.sum(ranks.sent_bytes())));
 
   if (ranks.rank() != 0) return;
   if (o.verbose) account.print();
   if (o.json) {
     nlohmann::ordered_json j = cli::describe(filter);
+    j["expected_fpr"] = joined.expected_fpr;
     j["file"] = o.output;
     j["negatives"] = plan.negatives.count;
     j["ranks"] = ranks.size();
@@ -445,28 +441,26 @@ void run(const Options& o, Ranks& ranks) {
     return;
   }
   fmt::print("{}: {} of {} keys from {} ranks, {}, {} bits per key, accepts {} of strangers\n", cli::escaped(o.output),
-             type->name, filter.keys(), ranks.size(), cli::bytes_text(cli::size_bytes(filter)),
-             cli::number(cli::bits_per_key(filter)), cli::percent(filter.expected_fpr()));
+             filter.type().name, filter.keys(), ranks.size(), cli::bytes_text(cli::size_bytes(filter)),
+             cli::number(cli::bits_per_key(filter)), cli::percent(joined.expected_fpr));
 }
 
 void add_build(cli::CommandLine& line, Ranks& ranks) {
   auto o = std::make_shared<Options>();
   cli::PartOptions& in = o->input;
   cli::Command c = line.command("build", "build a filter from keys on all ranks and write it to one file");
-  c.option("--keys", in.keys, "the keys, one per line; - is the standard input of rank 0")
-      .required()
-      .type_name("FILE")
-      .repeated();
-  c.option("--negatives", in.negatives, "known negatives, one key<TAB>cost per line; a missing cost is 1")
-      .type_name("FILE")
-      .repeated();
+  in.threads = 1;
+  cli::add_keys_option(c, in.keys);
+  cli::add_negatives_option(c, in.negatives);
   c.option("--filter", in.filter, "the filter's name (see naysay filters), or auto").shows_default().type_name("NAME");
-  in.budget.add_options(c, cli::Budget::Rates::refused);
+  in.budget.add_options(c, cli::Budget::Rates::allowed);
+  cli::add_exact_option(c, in);
   c.option("--param", in.params, "a parameter of the filter; may be repeated").type_name("NAME=VALUE").repeated();
   cli::add_stranger_share(c, in.stranger_share);
   in.hashing.add_options(c);
   cli::add_seed(c, in.seed, "same input, parameters and seed: same bytes");
-  cli::add_threads(c, in.threads);
+  cli::add_threads(c, in.threads,
+                   "of each rank; any number gives the same bytes; 0: as many as there are cores for a rank");
   cli::add_wait_option(c, o->wait);
   cli::add_null_option(c, in.nul);
   c.flag("-v,--verbose", o->verbose, "print the seconds of each step and the bytes between ranks");

@@ -35,6 +35,8 @@ namespace erased {
 struct HeldFilter {
   virtual ~HeldFilter() = default;
   virtual bool may_contain(Digest d) const noexcept = 0;
+  // Of salts(key). A filter that reads half of the digest computes half of it, which the caller cannot know.
+  virtual bool may_contain(std::uint64_t key, const IntegerSalts& salts) const noexcept = 0;
   virtual bool may_contain(Digest d, std::string_view bytes) const noexcept = 0;
   virtual void may_contain(std::span<const Digest> d, std::uint8_t* out) const noexcept = 0;
   virtual bool insert(Digest d) noexcept = 0;
@@ -50,6 +52,9 @@ struct HeldFilter {
   virtual std::uint64_t size_bits() const noexcept = 0;
   virtual std::uint64_t index_bits() const noexcept = 0;
   virtual void drop_index() noexcept = 0;
+  virtual Result<Ok> attach_key_file(const std::string& path, std::uint64_t keys) = 0;  // 0: their number is unknown
+  virtual bool has_key_file() const noexcept = 0;
+  virtual Result<Ok> sync_key_file() const = 0;
   virtual void describe(Report& to) const = 0;
   virtual void own() = 0;
   virtual Result<Ok> validate() const = 0;
@@ -65,11 +70,12 @@ struct HeldFilter {
 // The steps of a build in parts (core/parts.hpp), of a filter whose type is known at run time.
 struct PartedType {
   using Parts = std::span<const FilterPart>;
-  Result<std::uint64_t> (*shards)(const Whole&, std::span<const Param>);
+  Result<ShardMap> (*shards)(const Whole&, std::span<const Param>);
   Result<FilterPart> (*build)(const Whole&, const PartInput&, std::span<const Param>, const BuildOptions&, PartPeers*);
   Result<AnyFilter> (*join)(const Whole&, Parts, std::span<const Param>, const BuildOptions&, KeyKind);
   Result<CostLimit> (*limit)(const Whole&, Parts, std::span<const Param>, const BuildOptions&);
   std::vector<PartPlace> (*places)(const AnyFilter&, ShardRange);
+  double (*expected_fpr)(const AnyFilter&, Parts);
 };
 
 // One row of the registry.
@@ -77,7 +83,8 @@ struct FilterType {
   std::string_view name;  // permanent, as the id is
   std::uint32_t id;
   Claims claims;
-  bool dynamic, erasable, adaptive, warming, tunable, probed, pinning, merging;
+  bool dynamic, erasable, warming, tunable, probed, pinning, merging;
+  bool adaptive;                     // by itself, or, where there is a write_key_file, with a file of its keys
   std::uint32_t format;              // version of its fields in files that are written; every version from 1 on is read
   std::vector<Param> (*defaults)();  // every parameter, with its default
   Result<Ok> (*check_params)(std::string_view who, std::span<const Param>);  // would build() understand them?
@@ -88,11 +95,8 @@ struct FilterType {
   Result<std::unique_ptr<erased::HeldFilter>> (*read)(FieldReader& from, bool with_params);
   std::unique_ptr<erased::HeldFilter> (*adopt)(void* keyed);  // a Keyed<F> of this type, moved from
   ExpectedRates (*predict)(const Outlook&);                   // null unless a PredictingFilter
-  // Both null unless a KeyFileFilter. The first writes the file of the keys that f was built from; the second makes f
-  // refuse these negatives, as far as it can, and records it in the file. An error leaves f as it was.
+  // Writes the file of the keys that f was built from, for AnyFilter::attach_key_file. Null unless a KeyFileFilter.
   Result<Ok> (*write_key_file)(const std::string& path, const AnyFilter& f, std::span<const Digest> keys);
-  Result<Ok> (*adapt_with_key_file)(const std::string& path, AnyFilter& f, std::span<const Digest> negatives,
-                                    std::span<const float> costs);
   const PartedType* parted;  // null unless a PartedFilter
 };
 
@@ -104,7 +108,7 @@ NAYSAY_EXPORT const FilterType* find_filter(std::string_view name) noexcept;
 NAYSAY_EXPORT const FilterType* find_filter(std::uint32_t id) noexcept;
 
 // At most this many bytes has a filter that is built with room for `keys` keys, in memory and as a file, before it is
-// built. What pinned negatives add (AnyFilter::index_bits()) is not counted. Fails as build() would, if no filter has
+// built. What pinned negatives add to AnyFilter::index_bits() is not counted. Fails as build() would, if no filter has
 // this name, or a parameter makes no sense.
 NAYSAY_EXPORT Result<std::uint64_t> bytes_for(std::string_view filter, std::uint64_t keys,
                                               std::span<const Param> params = {});
@@ -170,9 +174,18 @@ class NAYSAY_EXPORT AnyFilter : public KeyFront<AnyFilter> {
   // As if the other's keys had been inserted. Requires type().merging. Both must be of one type, digest keys alike and
   // have been planned alike; otherwise there is an error, and nothing changes.
   Result<Ok> merge(const AnyFilter& other);
-  // Removes what only insert needs (IndexedFilter): a smaller file answers the same. If negatives are pinned, it accepts
-  // no more keys.
+  // Removes what only insert needs (IndexDroppingFilter): a smaller file answers the same. If negatives are pinned, it
+  // accepts no more keys.
   void drop_index() noexcept { model_->drop_index(); }
+
+  // Filters with type().write_key_file adapt with a file of their keys, and until one is attached adapt() is
+  // Outcome::no_key_file. Applies what the file has recorded; from then on each adapt() that is done is recorded in it.
+  // The file is locked while the filter lives; a clone has none. Fails if the file is not this filter's; then nothing
+  // has changed.
+  Result<Ok> attach_key_file(const std::string& path);
+  Result<Ok> sync_key_file() const { return model_->sync_key_file(); }  // returns when the records are on the disk
+  // Whether adapt() can do anything at present.
+  bool adapts() const noexcept { return type_->adaptive && (!type_->write_key_file || model_->has_key_file()); }
 
   // ---- what it is ----
 
@@ -219,6 +232,9 @@ class NAYSAY_EXPORT AnyFilter : public KeyFront<AnyFilter> {
 
   bool reads_bytes() const noexcept { return type_->claims.reads_bytes; }
   bool query(Digest d) const noexcept { return model_->may_contain(d); }
+  bool query_integer(std::uint64_t key) const noexcept {
+    return integer_way_.is_plain() ? model_->may_contain(key, integer_way_.salts()) : may_contain_integer(key);
+  }
   bool query(Digest d, std::string_view bytes) const noexcept { return model_->may_contain(d, bytes); }
   void query(std::span<const Digest> d, std::uint8_t* out) const noexcept { model_->may_contain(d, out); }
   Outcome insert_digest(Digest d) noexcept;
@@ -229,8 +245,14 @@ class NAYSAY_EXPORT AnyFilter : public KeyFront<AnyFilter> {
   Result<Ok> own();
   Outcome owned() noexcept;  // own(), and what a change comes to if that fails
 
+  void set_facts(FilterFacts facts) noexcept {
+    facts_ = std::move(facts);
+    integer_way_ = IntegerWay(facts_.hasher, facts_.key_kind);
+  }
+
   const FilterType* type_ = nullptr;
   std::unique_ptr<erased::HeldFilter> model_;
+  IntegerWay integer_way_;  // of facts_; next to what else a query reads
   FilterFacts facts_;
 };
 

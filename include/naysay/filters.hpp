@@ -8,6 +8,7 @@
 #include "naysay/bloom/counting_bloom.hpp"
 #include "naysay/bloom/weighted_bloom.hpp"
 #include "naysay/bloom/weighted_counting_bloom.hpp"
+#include "naysay/cuckoo/adaptive_cuckoo.hpp"
 #include "naysay/cuckoo/cuckoo.hpp"
 #include "naysay/cuckoo/growing_cuckoo.hpp"
 #include "naysay/fuse/binary_fuse.hpp"
@@ -27,6 +28,7 @@
 #include "naysay/stacked/stacked.hpp"
 #include "naysay/variable_hash/adaptive_variable_hash.hpp"
 #include "naysay/variable_hash/variable_hash.hpp"
+#include "naysay/variable_hash/variable_hash_parts.hpp"
 
 namespace naysay {
 
@@ -51,6 +53,8 @@ template <>
 NAYSAY_EXPORT const FilterType& type_of<Ribbon>() noexcept;
 template <>
 NAYSAY_EXPORT const FilterType& type_of<GrowingCuckoo>() noexcept;
+template <>
+NAYSAY_EXPORT const FilterType& type_of<AdaptiveCuckoo>() noexcept;
 template <>
 NAYSAY_EXPORT const FilterType& type_of<WeightedBloom>() noexcept;
 template <>

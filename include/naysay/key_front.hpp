@@ -34,6 +34,7 @@ class Outcome {
     no_memory,    // a mapped filter copies itself at its first change, and could not. Nothing has changed
     wrong_kind,   // text was given to a filter of integers, or an integer to one of text. Nothing has changed
     damaged,      // somebody overwrote the mapped file since it was opened. No change is possible
+    no_key_file,  // adapt: it needs a file of its keys (AnyFilter::attach_key_file). Nothing has changed
   };
 
   constexpr Outcome(Value value) noexcept : value_(value) {}
@@ -45,19 +46,37 @@ class Outcome {
   Value value_;
 };
 
-// Self has hasher(), key_kind(), reads_bytes(), and by digest: query(d), query(d, bytes), query(digests, out),
-// insert_digest(d), erase_digest(d), adapt_digest(d, cost), pin_digest(d), unpin_digest(d).
+// How a filter digests integers, decided when it is made. Plain: with two summands, in a few instructions. Not plain: it
+// hashes with a secret, or was built from text.
+class IntegerWay {
+ public:
+  explicit IntegerWay(const Hasher& hasher = {}, KeyKind kind = KeyKind::unknown) noexcept
+      : salts_(hasher.seed), is_plain_(hasher.id == HashId::xxh3 && kinds_fit(kind, KeyKind::integer)) {}
+
+  bool is_plain() const noexcept { return is_plain_; }
+  const IntegerSalts& salts() const noexcept { return salts_; }  // for queries, if is_plain()
+
+ private:
+  IntegerSalts salts_;
+  bool is_plain_;
+};
+
+// Self has hasher(), key_kind(), reads_bytes(), query_integer(key), and by digest: query(d), query(d, bytes),
+// query(digests, out), insert_digest(d), erase_digest(d), adapt_digest(d, cost), pin_digest(d), unpin_digest(d).
 template <class Self>
 class KeyFront {
  public:
   template <Key T>
   bool may_contain(const T& key) const noexcept {
-    if (!takes<T>()) return true;
-    const Digest d = digest_of(self().hasher(), key);
-    if constexpr (TextKey<T>)
-      return self().query(d, std::string_view(key));
-    else
-      return self().query(d);
+    if constexpr (DigestKey<T>) {
+      return self().query(key);
+    } else if constexpr (IntegerKey<T>) {
+      return self().query_integer(static_cast<std::uint64_t>(key));
+    } else {
+      if (!takes<T>()) return true;
+      const std::string_view text(key);
+      return self().query(self().hasher()(text), text);
+    }
   }
 
   // For callers that have both. Requires that the digest is hasher()'s of the text.
@@ -129,6 +148,11 @@ class KeyFront {
   KeyFront() = default;
   const Self& self() const noexcept { return static_cast<const Self&>(*this); }
   Self& self() noexcept { return static_cast<Self&>(*this); }
+
+  // For keys that are not plain (IntegerWay). Not inline, because it would make a loop of plain queries slower.
+  [[gnu::noinline, gnu::cold, gnu::pure]] bool may_contain_integer(std::uint64_t key) const noexcept {
+    return !takes<std::uint64_t>() || self().query(self().hasher()(key));
+  }
 
   template <class T>
   bool takes() const noexcept {

@@ -118,7 +118,10 @@ class Keyed : public KeyFront<Keyed<F>> {
 
   // A filter that is already built, from this many keys whose digests this hasher made.
   Keyed(F filter, Params params, FilterFacts facts)
-      : filter_(std::move(filter)), params_(std::move(params)), facts_(std::move(facts)) {}
+      : filter_(std::move(filter)),
+        params_(std::move(params)),
+        facts_(std::move(facts)),
+        integer_way_(facts_.hasher, facts_.key_kind) {}
 
   // From digests. `who` begins a message. naysay::build (naysay.hpp) takes strings and integers too.
   static Result<Keyed> build(std::string_view who, const Workload& w, const Params& params, const BuildOptions& options,
@@ -191,6 +194,12 @@ class Keyed : public KeyFront<Keyed<F>> {
 
   static constexpr bool reads_bytes() noexcept { return F::kClaims.reads_bytes; }
   bool query(Digest d) const noexcept { return filter_.may_contain(d); }
+  // The branch comes after the query: what the compiler reads of a filter only in some rounds of a loop, it reads again in
+  // every round.
+  bool query_integer(std::uint64_t key) const noexcept {
+    const bool answer = filter_.may_contain(integer_way_.salts()(key));
+    return integer_way_.is_plain() ? answer : this->may_contain_integer(key);
+  }
   bool query(Digest d, [[maybe_unused]] std::string_view bytes) const noexcept {
     if constexpr (ByteFilter<F>)
       return filter_.may_contain(d, bytes);
@@ -248,6 +257,7 @@ class Keyed : public KeyFront<Keyed<F>> {
   F filter_;
   Params params_;
   FilterFacts facts_;
+  IntegerWay integer_way_;
 };
 
 // A filter of a known type from a file: open queries it in place, load copies it. Both fail if the file holds another

@@ -24,17 +24,16 @@ class PartTool : public Tool {
   void build_parts(int n, const std::string& input, const std::string& plan = "P") {
     for (int i = 1; i <= n; ++i) must(part(i, n, input, plan));
   }
-  // Plans, builds and joins, in two rounds where one is not enough. Returns the rounds.
+  // Plans, builds and joins, in more rounds where one is not enough. Returns the rounds.
   int same_bytes(int n, const std::string& input, const std::string& options) {
     must("naysay build " + input + " " + options + " -o plain.nsy");
     must("naysay plan " + input + " " + options + " -o P");
     build_parts(n, input);
     int rounds = 1;
-    if (shell("naysay join" + parts(n) + " -o joined.nsy").exit_code != 0) {
-      rounds = 2;
-      must("naysay plan" + parts(n) + " -o P2");
-      build_parts(n, input, "P2");
-      must("naysay join" + parts(n) + " -o joined.nsy");
+    while (rounds < 20 && shell("naysay join" + parts(n) + " -o joined.nsy").exit_code != 0) {
+      ++rounds;
+      must("naysay plan" + parts(n) + " -o P2 && mv P2 P");
+      build_parts(n, input);
     }
     EXPECT_TRUE(read("plain.nsy") == read("joined.nsy")) << n << " parts, " << input << " " << options;
     must("rm -f part.* joined.nsy plain.nsy");
@@ -51,11 +50,65 @@ TEST_F(PartTool, JoinsToTheBytesOfThePlainBuild) {
   same_bytes(2, both + "--hash siphash --hash-key 000102030405060708090a0b0c0d0e0f", "--bits-per-key 9");
 }
 
+TEST_F(PartTool, JoinsEveryFilterOfPartsToTheBytesOfThePlainBuild) {
+  must("naysay generate urls --count 60000 --first 100000 -o many");  // enough for a ribbon to bump some of them
+  const std::string both = "--keys many --negatives known";
+  for (int n = 1; n <= 4; ++n) {
+    EXPECT_EQ(same_bytes(n, both, "--filter ribbon --bits-per-key 8.4"), 1);
+    EXPECT_EQ(same_bytes(n, "--keys keys", "--filter ribbon --bits-per-key 9 --seed 4"), 1);
+    EXPECT_EQ(same_bytes(n, both, "--filter variable-hash --bits-per-key 9 --param effort=fast"), 1);
+  }
+  EXPECT_EQ(same_bytes(2, both, "--filter ribbon --bits-per-key 8 --param width=64"), 1);
+  EXPECT_EQ(same_bytes(3, both, "--filter ribbon --bytes 70kB --param width=128 --seed 2"), 1);
+  EXPECT_EQ(same_bytes(3, both + " --hash siphash --hash-key 000102030405060708090a0b0c0d0e0f",
+                       "--filter variable-hash --bits-per-key 7 --seed 3"),
+            1);
+}
+
+TEST_F(PartTool, HoldsARateInAsManyRoundsAsTheBuildNeeds) {
+  const std::string both = "--keys keys --negatives known";
+  same_bytes(2, both, "--filter taught-ribbon --fpr 0.01");
+  same_bytes(3, "--keys keys", "--filter ribbon --fpr 0.003");
+  same_bytes(2, both, "--filter variable-hash --fpr 0.02");
+  must("head -n 60 keys >few");
+  EXPECT_GT(same_bytes(2, "--keys few", "--filter variable-hash --fpr 0.3"), 1) << "few keys cost more than the price";
+  must("naysay plan --keys few --filter variable-hash --fpr 0.3 -o P");
+  build_parts(2, "--keys few");
+  refuses("naysay join" + parts(2) + " -o set.nsy", {"variable-hash", "--fpr", "0.3", "naysay plan PARTS"});
+  EXPECT_FALSE(exists("set.nsy"));
+  must("naysay plan" + parts(2) + " -o P2 && cp part.2 old");
+  must(part(1, 2, "--keys few", "P2"));
+  refuses("naysay join part.1 old -o set.nsy", {"part.1", "old", "round"});
+  refuses("naysay plan P P2 -o Q", {"P2", "another round"});
+  refuses(part(1, 2, "--keys few --fpr 0.01", "P2"), {"budget", "0.01", "0.3"});
+  must("naysay plan --keys keys --filter ribbon --fpr 0.003 -o P");
+  build_parts(2, "--keys keys");
+  refuses("naysay plan" + parts(2) + " -o P2", {"part.1", "naysay join"});
+}
+
+TEST_F(PartTool, ReadsFoldersPatternsAndManyFilesAsTheBuildDoes) {
+  must("mkdir folder && split -n l/3 keys folder/k. && split -n l/4 known n. && gzip n.aa folder/k.ab");
+  const std::string input = "--keys folder --negatives 'n.*' --threads 2";
+  must("naysay build --keys keys --negatives known --bits-per-key 9 -o one.nsy");
+  must("naysay plan " + input +
+       " --bits-per-key 9 -o P && naysay plan --keys keys --negatives known --bits-per-key 9 -o Q");
+  EXPECT_EQ(read("P"), read("Q"));
+  build_parts(2, input);
+  must("naysay join part.1 part.2 -o set.nsy");
+  EXPECT_TRUE(read("set.nsy") == read("one.nsy"));
+  must("mkdir empty");
+  refuses("naysay plan --keys empty --bits-per-key 9 -o x", {"empty", "folder"});
+  refuses(part(1, 2, "--keys 'z*'"), {"z*", "pattern"});
+  must("printf 'a\\tb\\tc\\n' >>n.ab");
+  refuses(part(1, 2, input), {"n.ab:", "tabs"});
+}
+
 TEST_F(PartTool, TakesSkewedAndEmptyInputs) {
-  must(": >none && yes same | head -n 5000 >copies && printf 'a\\t3\\nb' >few");
-  for (const char* input : {"--keys none", "--keys none --negatives few", "--keys few --negatives keys",
-                            "--keys copies --negatives few", "--keys keys --negatives keys"})
-    same_bytes(3, input, "--filter taught-ribbon --bits-per-key 12");
+  must(": >none && yes same | head -n 60000 >copies && printf 'a\\t3\\nb' >few");
+  for (const char* filter : {"taught-ribbon", "ribbon", "variable-hash"})
+    for (const char* input : {"--keys none", "--keys none --negatives few", "--keys few --negatives keys",
+                              "--keys copies --negatives few", "--keys keys --negatives keys"})
+      same_bytes(3, input, "--bits-per-key 12 --filter " + std::string(filter));
   must("sort keys | gzip >keys.gz");
   same_bytes(2, "--keys keys.gz --negatives known", "--filter taught-ribbon --bits-per-key 12");
 }
@@ -76,20 +129,50 @@ TEST_F(PartTool, PlansPiecesOfTheInputAsTheWholeOfIt) {
 }
 
 TEST_F(PartTool, BuildsAPartAgainThatWasKilled) {
-  must("naysay build --keys keys --negatives known --bits-per-key 9 -o plain.nsy");
-  must("naysay plan --keys keys --negatives known --bits-per-key 9 -o P");
-  // It waits for keys when it is killed.
-  must("mkfifo pipe; " + part(1, 2, "--keys pipe --negatives known") +
-       " & pid=$!; exec 3>pipe; kill -KILL $pid; wait $pid; exec 3>&-; true");
-  EXPECT_FALSE(exists("part.1"));
-  must(part(2, 2, "--keys keys --negatives known"));
-  refuses("naysay join part.2 -o set.nsy", {"1", "2", "missing", "1/2"});
-  must(part(1, 2, "--keys keys --negatives known"));
-  const std::string before = read("part.1");
-  must(part(1, 2, "--keys keys --negatives known") + " --threads 2");
-  EXPECT_TRUE(read("part.1") == before) << "built again, it has the same bytes";
-  must("naysay join part.1 part.2 -o set.nsy");
-  EXPECT_TRUE(read("set.nsy") == read("plain.nsy"));
+  must("mkfifo pipe && naysay generate urls --count 50000 --first 100000 >>keys");
+  for (const std::string filter : {"taught-ribbon", "ribbon", "variable-hash"}) {
+    const std::string options = " --bits-per-key 9 --filter " + filter;
+    must("naysay build --keys keys --negatives known" + options + " -o plain.nsy");
+    must("naysay plan --keys keys --negatives known" + options + " -o P");
+    // It waits for keys when it is killed.
+    must(part(1, 2, "--keys pipe --negatives known") +
+         " & pid=$!; exec 3>pipe; kill -KILL $pid; wait $pid; exec 3>&-; true");
+    EXPECT_FALSE(exists("part.1"));
+    must(part(2, 2, "--keys keys --negatives known"));
+    refuses("naysay join part.2 -o set.nsy", {"1", "2", "missing", "1/2"});
+    must(part(1, 2, "--keys keys --negatives known"));
+    const std::string before = read("part.1");
+    must(part(1, 2, "--keys keys --negatives known") + " --threads 2");
+    EXPECT_TRUE(read("part.1") == before) << "built again, it has the same bytes";
+    must("naysay join part.1 part.2 -o set.nsy");
+    EXPECT_TRUE(read("set.nsy") == read("plain.nsy")) << filter;
+    must("rm part.1 part.2 set.nsy");
+  }
+}
+
+TEST_F(PartTool, RefusesPartsOfAnotherPlanByNameForEveryFilterOfParts) {
+  const std::string input = "--keys keys --negatives known",
+                    key = "--hash siphash --hash-key 000102030405060708090a0b0c0d0e0f";
+  must("sed 's/$/x/' keys >others");
+  for (const std::string filter : {"ribbon", "variable-hash"}) {
+    const std::string options = " --bits-per-key 9 --filter " + filter;
+    must("naysay plan " + input + options + " -o P");
+    build_parts(2, input);
+    const auto other = [&](const std::string& from, const std::string& more, const std::string& with,
+                           const std::vector<std::string_view>& words) {
+      must("naysay plan " + from + " " + more + " -o Q && naysay build --part 2/2 --plan Q " + from + " " + with +
+           " -o other");
+      refuses("naysay join part.1 other -o set.nsy", words);
+    };
+    other(input, options + " --seed 8", "", {"other", "part.1", "seed", "8", "0"});
+    other(input, options + " " + key, key, {"other", "hash", "siphash", "xxh3"});
+    other("--keys others --negatives known", options, "", {"other", "other keys"});
+    other(input, "--bits-per-key 9 --filter taught-ribbon", "", {"other", "filter taught-ribbon", filter});
+    other(input, "--fpr 0.01 --filter " + filter, "", {"other", "budget", "--fpr 0.01", "--bits-per-key 9"});
+    refuses("naysay join part.1 -o set.nsy", {"missing", "2/2"});
+    EXPECT_FALSE(exists("set.nsy"));
+    must("naysay join part.1 part.2 -o set.nsy && rm set.nsy");
+  }
 }
 
 TEST_F(PartTool, RefusesPartsOfAnotherPlanByName) {
@@ -141,6 +224,8 @@ TEST_F(PartTool, RefusesAnInputOrOptionsThatThePlanWasNotMadeFor) {
   refuses(part(3, 2, input), {"--part", "3/2"});
   refuses("naysay build --part 1/2 " + input + " -o x", {"--plan"});
   refuses("naysay plan " + input + " --filter bloom --bits-per-key 9 -o x", {"bloom", "parts", "taught-ribbon"});
+  refuses("naysay plan " + input + " --exact -o x", {"--exact", "several plans", "--bits-per-key"});
+  refuses(part(1, 2, input + " --exact"), {"--exact", "--part"});
   refuses("naysay plan " + input + " --filter taught-ribbon --param exact=true --bits-per-key 9 -o x",
           {"exact", "parts"});
   refuses("naysay plan " + input + " --hash siphash --bits-per-key 9 -o x", {"siphash", "key"});
@@ -188,6 +273,7 @@ TEST_F(PartTool, RefusesAForgedPlanByName) {
   };
   for (const char* share : {"-0.5", "1.5", "1e300"}) forged("share", share, "share");
   for (const char* least : {"-1", "1e39"}) forged("least_cost", least, "least_cost");
+  for (const char* most : {"-1", "1e39", "1e-30", "3e30"}) forged("most_cost", most, "most_cost");
   for (const char* count : {"-1", "1.5"}) {
     forged("seed", count, "whole");
     forged("count", count, "whole");

@@ -2,9 +2,11 @@
 // A reason for a deviation is tested or guessed, and says which.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
+#include "experiments/claim.hpp"
 #include "experiments/experiment.hpp"
 
 namespace naysay {
@@ -34,6 +36,25 @@ TEST(Reasons, AreTestedByAnExperimentOrMarkedAsAGuess) {
       }
 }
 
+// "naysay bench NAME, PANEL": both must be there.
+TEST(Reasons, OfClaimsAreTestedByAPanelThatThereIs) {
+  int tested = 0;
+  for (const cli::Claim& c : cli::claims()) {
+    const std::string_view command = c.tested;
+    if (command.empty()) continue;
+    ++tested;
+    EXPECT_STRNE(c.why, "") << c.text << ": what is tested?";
+    const cli::Experiment* e = cli::find_experiment(named_in(command));
+    ASSERT_NE(e, nullptr) << command;
+    const std::size_t comma = command.find(", ");
+    ASSERT_NE(comma, std::string_view::npos) << command << " names no panel";
+    EXPECT_TRUE(std::any_of(e->panels.begin(), e->panels.end(), [&](const cli::Panel& p) {
+      return command.substr(comma + 2) == p.id;
+    })) << command;
+  }
+  EXPECT_GE(tested, 5);
+}
+
 // What is called "as in the paper" is what the paper describes, not what we would choose.
 TEST(Reasons, KnowTheBaselinesThatThePapersDescribe) {
   const auto params_of = [](const char* experiment, std::string_view series) {
@@ -50,6 +71,9 @@ TEST(Reasons, KnowTheBaselinesThatThePapersDescribe) {
             "plan=paper alpha=0.1 encode=5 % extra=0 query=leaning_round ");
   EXPECT_EQ(params_of("sscf-fig11", "SF as in the paper"), "known=0.05 rates=equal inserted ");
   EXPECT_EQ(params_of("sscf-fig11", "WCBF as in the paper"), "list=outside listed=0.005 % ");
+  EXPECT_EQ(params_of("sscf-fig11", "CBF as in the paper"), "k=ceil ");
+  EXPECT_EQ(params_of("sscf-fig14", "ada-SSCF as in the paper"),
+            "plan=paper alpha=0.1 encode=5 % extra=0 query=leaning_round bits_per_key=40 ");
   EXPECT_EQ(params_of("habf-fig10", "HABF as in the paper"), "hash_family=independent texts=true repeats=true strings");
   EXPECT_EQ(params_of("habf-fig10", "f-HABF as in the paper"), "cell_bits=4 repeats=true ");
   EXPECT_EQ(params_of("habf-fig10", "WBF as in the paper"), "list=outside listed=0.1 % ");

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <barrier>
+#include <iterator>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -25,12 +25,14 @@ using sample::refused;
 using sample::zipf_costs;
 
 constexpr std::uint64_t kFar = std::uint64_t{1} << 40;
+constexpr std::uint64_t kMany = 700'000;  // four segments of a ribbon
 
 struct Case {
   std::uint64_t keys;
   std::uint64_t negatives;
   double bits_per_key;
   bool costs = false;
+  std::vector<Param> params = {};
 };
 
 // One job: a filter, its workload, and what the parts must know of it.
@@ -46,8 +48,13 @@ struct Job {
         keys(numbers(0, c.keys)),
         negatives(numbers(kFar, c.negatives)),
         params{{"bits_per_key", c.bits_per_key}} {
+    params.insert(params.end(), c.params.begin(), c.params.end());
     if (c.costs) costs = zipf_costs(1.1, c.negatives);
-    for (std::size_t i = 0; i < negatives.size(); ++i) whole.costs.add(costs.empty() ? 1 : costs[i]);
+    for (std::size_t i = 0; i < negatives.size(); ++i) {
+      const float cost = costs.empty() ? 1 : costs[i];
+      whole.costs.add(cost);
+      whole.most_cost = std::max(whole.most_cost, cost);
+    }
     whole.keys = keys.size();
     whole.seed = 7;
   }
@@ -55,26 +62,28 @@ struct Job {
   BuildOptions options() const { return {.seed = whole.seed, .hasher = {HashId::xxh3, 3}}; }
 
   Result<AnyFilter> single() const { return AnyFilter::build(type.name, workload(), params, options()); }
-  std::uint64_t shards() const {
+  ShardMap map() const {
     auto shards = type.parted->shards(whole, params);
     EXPECT_TRUE(shards) << shards.error().message;
-    return shards ? *shards : 1;
+    return shards ? *shards : ShardMap(1);
   }
   std::vector<std::uint32_t> counts() const {
-    std::vector<std::uint32_t> counts(shards());
-    for (const Digest& d : keys) ++counts[fast_range(d.hi, counts.size())];
+    const ShardMap shards = map();
+    std::vector<std::uint32_t> counts(shards.size());
+    for (const Digest& d : keys) ++counts[shards.of(d)];
     return counts;
   }
   // From the keys and negatives of its range alone.
   Result<FilterPart> part(std::uint64_t index, std::uint64_t parts, PartPeers* peers = nullptr) const {
-    const std::uint64_t all = shards();
-    const ShardRange range = shard_range(all, index, parts);
+    const ShardMap all = map();
+    const ShardRange range = shard_range(all.size(), index, parts);
+    const HiRange hi = all.range(range);
     std::vector<Digest> own, own_negatives;
     std::vector<float> own_costs;
     for (const Digest& d : keys)
-      if (falls_into(d, range, all)) own.push_back(d);
+      if (hi.has(d)) own.push_back(d);
     for (std::size_t i = 0; i < negatives.size(); ++i)
-      if (falls_into(negatives[i], range, all)) {
+      if (hi.has(negatives[i])) {
         own_negatives.push_back(negatives[i]);
         if (!costs.empty()) own_costs.push_back(costs[i]);
       }
@@ -106,21 +115,42 @@ std::vector<const FilterType*> parted_filters() {
 }
 
 // Small, empty, complete without and with an exact plane, with slack, without main planes, too many negatives for the
-// budget.
-constexpr std::array<Case, 14> kCases = {{{0, 0, 10},
-                                          {1, 1, 10},
-                                          {64, 100, 12},
-                                          {2'000, 0, 8},
-                                          {5'000, 5'000, 8},
-                                          {30'001, 30'000, 8},
-                                          {30'000, 300'000, 8, true},
-                                          {30'000, 300'000, 8},
-                                          {30'000, 300'000, 5},
-                                          {20'000, 60'000, 2.5},
-                                          {20'000, 200'000, 2.5, true},
-                                          {20'000, 200'000, 3.7, true},
-                                          {20'000, 200'000, 1.5, true},
-                                          {9'000, 20'000, 1.2}}};
+// budget. Then what one filter alone has: widths, a band that bumps keys, of two segments and of four, several regions.
+std::vector<Case> cases_of(const FilterType& type) {
+  std::vector<Case> cases = {{0, 0, 10},        {1, 1, 10},          {64, 100, 12},        {2'000, 0, 8},
+                             {5'000, 5'000, 8}, {30'001, 30'000, 8}, {20'000, 60'000, 2.5}};
+  if (type.name == "taught-ribbon") {
+    const Case more[] = {{30'000, 300'000, 8, true},   {30'000, 300'000, 8},         {30'000, 300'000, 5},
+                         {20'000, 200'000, 2.5, true}, {20'000, 200'000, 3.7, true}, {20'000, 200'000, 1.5, true},
+                         {9'000, 20'000, 1.2}};
+    cases.insert(cases.end(), std::begin(more), std::end(more));
+  }
+  if (type.name == "ribbon") {
+    const Case more[] = {{30'000, 0, 8.2, false, {{"width", "64"}}},
+                         {60'000, 0, 8, false, {{"width", "128"}}},
+                         {50'000, 0, 9},
+                         {60'000, 0, 8.5},
+                         {kMany, 0, 6.4}};
+    cases.insert(cases.end(), std::begin(more), std::end(more));
+  }
+  if (type.name == "variable-hash") {
+    const Case more[] = {{50'000, 20'000, 9, true},
+                         {120'000, 5'000, 10, true, {{"effort", "fast"}}},
+                         {60'000, 0, 6, false, {{"functions", "3"}}}};
+    cases.insert(cases.end(), std::begin(more), std::end(more));
+  }
+  return cases;
+}
+// Into how many parts a case is divided.
+std::vector<std::uint64_t> divisions(const Case& c) {
+  return c.keys == kMany ? std::vector<std::uint64_t>{1, 3} : std::vector<std::uint64_t>{1, 2, 3, 7, 40};
+}
+// A number of keys that makes a few shards.
+std::uint64_t some_keys(const FilterType& type) {
+  std::uint64_t keys = 12'000;
+  while (Job(type, {keys, 0, 8}).map().size() < 4) keys *= 2;
+  return keys;
+}
 
 std::string text(const Case& c) {
   return std::to_string(c.keys) + " keys, " + std::to_string(c.negatives) + " negatives at " + to_text(c.bits_per_key);
@@ -128,18 +158,19 @@ std::string text(const Case& c) {
 
 TEST(Parts, ThereAreFiltersThatCanBeBuiltInParts) {
   ASSERT_FALSE(parted_filters().empty());
-  EXPECT_NE(find_filter("taught-ribbon")->parted, nullptr);
+  for (const char* name : {"ribbon", "taught-ribbon", "variable-hash"})
+    EXPECT_NE(find_filter(name)->parted, nullptr) << name;
   EXPECT_EQ(find_filter("bloom")->parted, nullptr);
 }
 
 TEST(Parts, JoinToTheBytesOfTheSingleBuild) {
   for (const FilterType* type : parted_filters()) {
     unsigned rounds = 0, second_rounds = 0;
-    for (const Case& c : kCases) {
+    for (const Case& c : cases_of(*type)) {
       Job job(*type, c);
       const auto single = job.single();
       if (!single) continue;  // the budget buys nothing: the next test
-      for (std::uint64_t n : {1, 2, 3, 7, 40}) {
+      for (std::uint64_t n : divisions(c)) {
         job.whole.limit = {};
         auto parts = job.all_parts(n);
         ASSERT_TRUE(parts) << parts.error().message;
@@ -157,12 +188,13 @@ TEST(Parts, JoinToTheBytesOfTheSingleBuild) {
         }
         ASSERT_TRUE(whole) << whole.error().message << ": " << text(c) << ", " << n << " parts";
         EXPECT_TRUE(whole->to_bytes() == single->to_bytes()) << type->name << ": " << text(c) << ", " << n << " parts";
+        EXPECT_DOUBLE_EQ(type->parted->expected_fpr(*whole, *parts), single->expected_fpr()) << type->name;
         std::uint64_t keys = 0;
         for (const FilterPart& part : *parts) keys += part.keys;
         EXPECT_EQ(keys, c.keys);
       }
     }
-    EXPECT_GT(rounds, 40u) << type->name;
+    EXPECT_GT(rounds, 30u) << type->name;
     if (type->name == "taught-ribbon") {
       EXPECT_GE(second_rounds, 5u);
     }
@@ -184,7 +216,8 @@ TEST(Parts, FailAsTheSingleBuildIfTheBudgetBuysNothing) {
 
 TEST(Parts, ThatAreMissingDoubledOrOfOthersAreNotJoined) {
   for (const FilterType* type : parted_filters()) {
-    const Job job(*type, {20'000, 20'000, 8}), other(*type, {26'000, 20'000, 8});
+    const std::uint64_t n = some_keys(*type);
+    const Job job(*type, {n, 20'000, 8}), other(*type, {n * 13 / 10, 20'000, 8});
     auto parts = job.all_parts(3);
     ASSERT_TRUE(parts);
     EXPECT_TRUE(job.join(*parts));
@@ -264,6 +297,7 @@ class Threads : public PartPeers {
     std::barrier<> met;
     std::mutex lock;
     std::vector<std::uint64_t> sums;
+    std::vector<Digest> digests;
     std::optional<Error> failed;
   };
   explicit Threads(Shared& shared) : shared_(shared) {}
@@ -291,6 +325,23 @@ class Threads : public PartPeers {
     shared_.met.arrive_and_wait();
     return shared_.failed ? Result<Ok>(*shared_.failed) : Result<Ok>(Ok{});
   }
+  Result<Ok> exchange(std::vector<Digest>& digests, HiRange own) override {
+    {
+      const std::lock_guard held(shared_.lock);
+      shared_.digests.insert(shared_.digests.end(), digests.begin(), digests.end());
+    }
+    shared_.met.arrive_and_wait();
+    digests.clear();
+    for (const Digest& d : shared_.digests)
+      if (own.has(d)) digests.push_back(d);
+    shared_.met.arrive_and_wait();
+    {
+      const std::lock_guard held(shared_.lock);
+      shared_.digests.clear();
+    }
+    shared_.met.arrive_and_wait();
+    return Ok{};
+  }
 
  private:
   Shared& shared_;
@@ -298,7 +349,7 @@ class Threads : public PartPeers {
 
 TEST(PartsThreads, ThatTalkNeedNoSecondRound) {
   for (const FilterType* type : parted_filters())
-    for (const Case& c : kCases) {
+    for (const Case& c : cases_of(*type)) {
       const Job job(*type, c);
       const auto single = job.single();
       constexpr std::size_t kParts = 3;
@@ -325,8 +376,8 @@ TEST(PartsThreads, ThatTalkNeedNoSecondRound) {
 
 TEST(Parts, WithOtherCountsThanTheirKeysAreRefused) {
   for (const FilterType* type : parted_filters()) {
-    const Job job(*type, {12'000, 12'000, 8});
-    const std::uint64_t shards = job.shards();
+    const Job job(*type, {some_keys(*type), 12'000, 8});
+    const std::uint64_t shards = job.map().size();
     ASSERT_GT(shards, 2u);
     const auto build = [&](std::uint64_t first, std::uint64_t last, const std::vector<std::uint32_t>& counts) {
       const PartInput input{.workload = job.workload(), .first = first, .last = last, .counts = counts};

@@ -40,6 +40,28 @@ TEST(CostCurve, IsTheSameForAnyNumberOfThreads) {
   for (double x = 1; x < 30'000; x *= 1.3) EXPECT_EQ(one.weight(x), four.weight(x));
 }
 
+TEST(CostCountsThreads, AreTheSameAsOneByOne) {
+  const auto costs = shuffled_zipf_costs(0.9, (1 << 20) + 30'000);  // more than a thread counts in one go
+  CostCounts one_by_one;
+  for (const float cost : costs) one_by_one.add(cost);
+  for (unsigned threads : {1u, 4u}) {
+    const CostCounts counts = CostCounts::of(costs, costs.size(), threads);
+    for (std::uint32_t bin = 0, seen = 0; bin < CostCounts::kBins; ++bin) {
+      const auto at = [&](const CostCounts& of) {
+        const std::uint32_t i = bin - of.first_bin();  // wraps below the first
+        return i < of.classes().size() ? of.classes()[i] : CostCounts::Class{};
+      };
+      ASSERT_EQ(at(counts).count, at(one_by_one).count);
+      ASSERT_EQ(at(counts).cost, at(one_by_one).cost);
+      seen += at(counts).count > 0;
+      if (bin + 1 == CostCounts::kBins) EXPECT_GT(seen, 100u);
+    }
+  }
+  const CostCurve alike(CostCounts::of({}, 7));
+  EXPECT_EQ(alike.count(), 7);
+  EXPECT_EQ(alike.weight(), 7);
+}
+
 TEST(CostCurve, CutsOffTheCostliestInAnyOrderAndSharesOutEqualCosts) {
   const auto digests = sample::numbers(0, 50'000);
   for (double exponent : {0.0, 0.5, 1.0}) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <tuple>
 
+#include "cuckoo/copies.hpp"
 #include "naysay/any_filter.hpp"
 #include "sample.hpp"
 
@@ -76,21 +77,7 @@ TEST(CuckooSlow, TakesTheCapacityItWasBuiltForAtAnySize) {
 TEST(Cuckoo, CountsSevenCopiesAndKeepsEightForEver) {
   for (unsigned b : {4, 12, 21}) {
     Cuckoo f = must_build<Cuckoo>({}, {.bits_per_key = full(b)}, {.capacity = 100});
-    const Digest d = digest(1u);
-    for (int copies = 1; copies <= 7; ++copies) {
-      for (int i = 0; i < copies; ++i) ASSERT_TRUE(f.insert(d));
-      for (int i = 0; i < copies; ++i) {
-        ASSERT_TRUE(f.may_contain(d)) << copies << " copies, " << i << " erased";
-        ASSERT_TRUE(f.erase(d));
-      }
-      ASSERT_FALSE(f.may_contain(d));
-      ASSERT_FALSE(f.erase(d));
-    }
-    for (int i = 0; i < 50; ++i) ASSERT_TRUE(f.insert(d));
-    const auto eight = bytes_of(f);
-    for (int i = 0; i < 50; ++i) ASSERT_TRUE(f.erase(d));
-    EXPECT_TRUE(f.may_contain(d)) << "how many keys the eight stand for is not known";
-    EXPECT_EQ(bytes_of(f), eight);
+    sample::expect_seven_copies_counted(f);
   }
 }
 

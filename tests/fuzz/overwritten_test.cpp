@@ -124,7 +124,7 @@ TEST_P(AnOverwrittenFile, IsChangedOnlyIfItIsStillAFilter) {
     for (const Digest& d : sample::numbers(0, 200)) {
       const Outcome inserted = f.insert(d), erased = f.erase(d), adapted = f.adapt(d, 1);
       for (const Outcome o : {inserted, erased, adapted})
-        damaged += o == Outcome::damaged, changes += o != Outcome::unsupported;
+        damaged += o == Outcome::damaged, changes += o != Outcome::unsupported && o != Outcome::no_key_file;
       if (inserted) ASSERT_TRUE(erased || adapted || f.may_contain(d));
     }
     EXPECT_TRUE(damaged == 0 || damaged == changes) << "it is one filter";

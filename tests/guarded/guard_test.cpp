@@ -169,10 +169,12 @@ TEST(PinnedIndex, VisitsEveryDigestOfAnAddress) {
   EXPECT_LE(bits_of_fields(index), 171 * 5000u);
 }
 
+constexpr auto cuckoo_price = [](double fpr) { return cuckoo::bits_per_key(fpr); };
+
 TEST(GuardPlan, CoversTheKnownNegativesWhenTheBudgetAllows) {
   const auto space = [](std::uint64_t entries) { return Guard::bits_for(entries); };
   guarded::GuardProblem q{.bits = 14e6, .keys = 1e6, .negatives = 1e6, .stranger_share = 0.01};
-  const auto plan = guarded::plan_guard(q, cuckoo::bits_per_key, space);
+  const auto plan = guarded::plan_guard(q, cuckoo_price, space);
   EXPECT_GE(guarded::sure_entries(static_cast<double>(plan.entries)), q.negatives * plan.fpr);
   EXPECT_LE(plan.base_bits_per_key * q.keys + static_cast<double>(space(plan.entries) - space(1)),
             q.bits * (1 + 1e-12));
@@ -181,14 +183,14 @@ TEST(GuardPlan, CoversTheKnownNegativesWhenTheBudgetAllows) {
 
   // Ten a key at any cost: fewer bits of fingerprint would need more guard than they save.
   q.negatives = 1e7, q.all = true, q.bits = 16e6;
-  const auto pinned = guarded::plan_guard(q, cuckoo::bits_per_key, space);
+  const auto pinned = guarded::plan_guard(q, cuckoo_price, space);
   EXPECT_GE(guarded::sure_entries(static_cast<double>(pinned.entries)), q.negatives * pinned.fpr);
 }
 
 TEST(GuardPlan, KeepsRoomForReportsOnlyAsFarAsTheBaseErrs) {
   const auto space = [](std::uint64_t entries) { return Guard::bits_for(entries); };
   for (double bits : {8.0, 14.0, 20.0, 30.0}) {
-    const auto plan = guarded::plan_guard({.bits = bits * 1e6, .keys = 1e6}, cuckoo::bits_per_key, space);
+    const auto plan = guarded::plan_guard({.bits = bits * 1e6, .keys = 1e6}, cuckoo_price, space);
     const double share = static_cast<double>(space(plan.entries)) / (bits * 1e6);
     EXPECT_LE(share, guarded::kUntoldGuardShare * 1.01) << bits;
     EXPECT_TRUE(share > guarded::kUntoldGuardShare * 0.98 || static_cast<double>(plan.entries) >= 2e6 * plan.fpr)
@@ -205,7 +207,7 @@ TEST(GuardPlan, GivesUpTheCheapestWhenTheBudgetIsSmall) {
   for (std::size_t i = 0; i < costs.size(); ++i) costs[i] = 1 / static_cast<float>((i + 1) * (i + 1));
   const guarded::GuardProblem q{
       .bits = 6e5, .keys = 1e5, .negatives = 1e5, .descending = costs, .stranger_share = 0.01};
-  const auto plan = guarded::plan_guard(q, cuckoo::bits_per_key, space);
+  const auto plan = guarded::plan_guard(q, cuckoo_price, space);
   EXPECT_LT(guarded::sure_entries(static_cast<double>(plan.entries)), q.negatives * plan.fpr);
   EXPECT_LT(plan.wfpr, 0.02 * plan.fpr);
 }

@@ -417,5 +417,13 @@ TEST_F(Updates, SayWhatIsWrongWithATaskOrAKey) {
   EXPECT_TRUE(sample::refused(read_verify_key(path("none")), Errc::io, {"none"}));
 }
 
+TEST_F(Updates, AnswerAboutIntegersAsTheirBaseDoes) {
+  std::vector<std::uint64_t> some(2'000);
+  for (std::uint64_t i = 0; i < some.size(); ++i) some[i] = 3 * i;
+  const AnyFilter f = must(naysay::build("bloom", some, std::vector<std::uint64_t>{}, {{"bits_per_key", 8}}));
+  const Stack stack = must(Stack::of(held(f.to_bytes())));
+  for (std::uint64_t i = 0; i < 10'000; ++i) ASSERT_EQ(stack.may_contain(i), f.may_contain(i)) << i;
+}
+
 }  // namespace
 }  // namespace naysay

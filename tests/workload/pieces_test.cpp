@@ -295,6 +295,63 @@ TEST_F(PiecesThread, LeaveOutAByteOrderMarkAndRefuseUtf16) {
   }
 }
 
+// What a thread makes of a piece: its lines, which must stay until take() and what that left are done with them.
+struct Kept {
+  std::vector<std::string> lines;
+  void clear() { lines.clear(); }
+  std::uint64_t bytes() const { return lines.size(); }
+};
+
+TEST_F(PiecesThread, LeaveWorkToAnyThreadAndEndAfterTheLastOfIt) {
+  const KeyFile file = write("lines", costed_lines(3'000'000, 5));
+  for (unsigned threads : {1u, 2u, 5u}) {
+    std::vector<std::string> expected, got;
+    const auto work = [](PieceLines& lines, Kept& out) -> std::optional<LineFault> {
+      lines.for_each([&](std::string_view line, std::uint64_t) {
+        out.lines.emplace_back(line);
+        return true;
+      });
+      return {};
+    };
+    const auto now = [&](const Kept& kept, const PiecePlace&) -> Result<Ok> {
+      expected.insert(expected.end(), kept.lines.begin(), kept.lines.end());
+      return Ok{};
+    };
+    ASSERT_TRUE(for_each_piece<Kept>({&file, 1}, {}, work, now));
+    got.resize(expected.size());
+    std::size_t at = 0;
+    const auto later = [&](const Kept& kept, const PiecePlace&) -> Result<Later> {
+      const std::size_t first = std::exchange(at, at + kept.lines.size());
+      return Later([&got, &lines = kept.lines, first] {
+        std::this_thread::yield();
+        std::copy(lines.begin(), lines.end(), got.begin() + static_cast<std::ptrdiff_t>(first));
+      });
+    };
+    ASSERT_TRUE(for_each_piece<Kept>({&file, 1}, {.threads = threads}, work, later));
+    EXPECT_EQ(got, expected) << threads << " threads";
+  }
+}
+
+TEST_F(PiecesThread, MayWaitInTakeForAllThatTakeLeft) {
+  // The last line has no separator, so it is taken after the piece before it by the same thread.
+  std::string text = costed_lines(1'000'000, 6);
+  while (text.ends_with('\n')) text.pop_back();
+  const KeyFile file = write("lines", text);
+  for (unsigned threads : {1u, 3u}) {
+    Negatives all;
+    NegativesAppend append(all);
+    const PlaceNegatives take = [&](std::span<const Digest> digests, std::span<const float> costs) {
+      append.wait();
+      return append(digests, costs);
+    };
+    ASSERT_TRUE(for_each_negative({&file, 1}, Hasher{}, {.threads = threads}, take));
+    const auto expected = read_negatives(file, Hasher{});
+    ASSERT_TRUE(expected);
+    EXPECT_TRUE(std::ranges::equal(all.digests, expected->digests)) << threads << " threads";
+    EXPECT_TRUE(std::ranges::equal(all.costs, expected->costs)) << threads << " threads";
+  }
+}
+
 TEST_F(PiecesThread, EndWhenProgressCancels) {
   const std::vector<KeyFile> files = {write("a", costed_lines(1'500'000, 12)), write("b", costed_lines(900'000, 12))};
   for (const unsigned threads : {1u, 4u}) {

@@ -96,12 +96,19 @@ Json measure_times(const Measurement& m) {
     if (!bytes.empty()) to.bytes.push_back(bytes[i]);
   };
   const std::size_t count = m.plan.size == Size::tiny ? 1000 : kQueries;
+  std::optional<Traffic> traffic;
+  if (m.setup.traffic) traffic.emplace(m.set, costs, m.plan.seed);
   for (std::size_t i = 0; i < count; ++i) {
     add(present, m.set.keys, m.bytes(m.set.key_bytes));
-    if (i % 2 == 0 && !given.digests.empty())
+    if (traffic) {
+      const std::size_t negative = traffic->next();
+      absent.digests.push_back(m.set.negatives[negative]);
+      if (const auto texts = m.bytes(m.set.negative_bytes); !texts.empty()) absent.bytes.push_back(texts[negative]);
+    } else if (i % 2 == 0 && !given.digests.empty()) {
       add(absent, given.digests, m.bytes(given.bytes));
-    else
+    } else {
       add(absent, m.set.strangers, m.bytes(m.set.stranger_bytes));
+    }
   }
   std::vector<std::uint32_t> order(2 * count);
   std::iota(order.begin(), order.end(), 0u);
@@ -120,7 +127,7 @@ Json measure_times(const Measurement& m) {
     spent += mine.build.values.back() * static_cast<double>(m.set.keys.size());
   }
   m.need_all_keys(*mine.filter, m.set.keys);
-  if ((m.wants("insert_ns") || m.wants("erase_ns")) && mine.type->dynamic && base.type->dynamic)
+  if ((m.wants("insert_ns") || m.wants("insert_over") || m.wants("erase_ns")) && mine.type->dynamic && base.type->dynamic)
     for (int round = 0; round < kRounds; ++round)
       for (Timed* t : {&base, &mine}) insert_timed(*t, w, m.options());
   for (int round = 0; round < kRounds; ++round)
@@ -141,6 +148,7 @@ Json measure_times(const Measurement& m) {
     if (ours.values.empty()) return;
     v[std::string(name) + "_ns"] = ours.json();
     v[std::string(name) + "_over"] = number_or_null(median_ratio(ours, other));
+    v[std::string(name) + "_throughput"] = number_or_null(median_ratio(other, ours));  // a second, over the other's
   };
   put("build", mine.build, base.build);
   put("insert", mine.insert, base.insert);

@@ -2,7 +2,9 @@
 #include "experiments/kinds/kinds.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
+#include <numbers>
 
 #include "experiments/measurement.hpp"
 
@@ -86,6 +88,11 @@ JobPlan plan(const Job& job, Size size, std::uint64_t seed) {
       put({std::string(names.substr(0, end)), to_text(x)});
       names.remove_prefix(std::min(end + 1, names.size()));
     }
+  for (Param& k : p.params)
+    if (k.name == "k" && k.value == "ceil")
+      for (const Param& bits : p.params)
+        if (bits.name == "bits_per_key")
+          k.value = to_text(std::ceil(std::numbers::ln2 * std::strtod(bits.value.c_str(), nullptr) / 4));
   return p;
 }
 
@@ -117,8 +124,12 @@ nlohmann::ordered_json measure(const Job& job, const JobPlan& plan, Sources& sou
       return measure_strangers(m);
     case Kind::trace:
       return measure_trace(m);
+    case Kind::absorb:
+      return measure_absorb(m);
     case Kind::pages:
       return measure_pages(m);
+    case Kind::slots:
+      return measure_slots(m);
   }
   return {};
 }

@@ -4,11 +4,13 @@
 //   rates   build at x; how much of the negatives, of their cost and of strangers is accepted, and at how many bits
 //   times   build, query, insert and erase, compared with another filter in the same rounds; a random read is the floor
 //   churn   keys are erased and inserted, round after round; the weighted rate after each
-//   shift   the traffic moves away from the negatives that a filter was given
+//   shift   the traffic moves away from the negatives that a filter was given; each share of it is queried
 //   disk    negatives are queried as often as they cost, and every "maybe" reads a block from a file
 //   life    as disk, from the build on, and errors are reported to filters that adapt
 //   trace   an empty filter lives through a made-up trace of insertions and deletions; the rates over its time
+//   absorb  negatives that are accepted are reported until the filter is full; how many of them it then refuses
 //   pages   queries of one filter in huge pages and in ordinary ones, in turn
+//   slots   the functions that a variable hash filter finds for slots of x keys
 //   strangers   a fifth of the negatives is held back; how much of these, and of strangers of other kinds, is accepted
 //
 // A false negative anywhere fails the run.

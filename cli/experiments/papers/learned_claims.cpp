@@ -92,6 +92,7 @@ void add_learned_claims(std::vector<Claim>& to) {
               .experiment = "habf-fig12",
               .panels = {"a"},
               .of = {"learned-bloom"},
+              .over = {"BF as in the paper"},
               .metric = "build_over",
               .range = about(36430.0 / 68),
               .why = "ours trains a linear model on one core."},

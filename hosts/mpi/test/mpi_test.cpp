@@ -51,16 +51,45 @@ TEST_F(MpiTool, GivesTheBytesOfThePlainToolOnAnyNumberOfRanks) {
   same_bytes("--keys keys --negatives known --bytes 20kB --filter taught-ribbon --param width=128", {3});
 }
 
+TEST_F(MpiTool, GivesTheBytesOfThePlainToolForEveryFilterOfParts) {
+  must(
+      "naysay generate urls --count 52000 -o keys && naysay generate urls --count 30000 --first 60000 --zipf 1 -o "
+      "known "
+      "&& mkdir folder && split -n l/3 keys folder/k. && gzip folder/k.ab");
+  same_bytes("--keys keys --filter ribbon --bits-per-key 8.4", {1, 2, 3, 4});  // it bumps keys from one rank to others
+  same_bytes("--keys keys --negatives known --filter variable-hash --bits-per-key 9 --param effort=fast", {1, 2, 3, 4});
+  same_bytes("--keys folder --filter ribbon --bits-per-key 8 --param width=64 --threads 2", {3});
+  same_bytes("--keys keys --filter ribbon --fpr 0.004", {2});
+  must("head -n 60 keys >few");
+  same_bytes("--keys few --filter variable-hash --fpr 0.3", {3});  // in several rounds
+  const Ran ran =
+      shell(build(2, "--keys keys --filter variable-hash --bits-per-key 9 --param effort=fast -o a.nsy --json"));
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  must(
+      "naysay build --keys keys --filter variable-hash --bits-per-key 9 --param effort=fast -o b.nsy --json "
+      ">plain.json");
+  const auto rate = [](const std::string& json) {
+    const std::size_t at = json.find("\"expected_fpr\"");
+    return json.substr(at, json.find('\n', at) - at);
+  };
+  EXPECT_EQ(rate(ran.out), rate(read("plain.json"))) << "rank 0 does not hold all functions";
+}
+
 TEST_F(MpiTool, GivesTheSameBytesOfSkewedAndEmptyInputs) {
   // One line is most of the file; ranks without a line; the same key many times; no keys; no end of the last line.
   must(
-      "printf '%0100000d\\na\\nb\\r\\n\\nc' 7 >long && : >none && printf 'x\\ty' >odd && yes same | head -n 5000 "
+      "printf '%0100000d\\na\\nb\\r\\n\\nc' 7 >long && : >none && printf 'x\\ty' >odd && yes same | head -n 60000 "
       ">copies");
   must("printf 'k1\\t3\\nk2\\nk3\\t0.5' >few");
   same_bytes("--filter taught-ribbon --keys long --negatives few --bits-per-key 12", {1, 2, 3, 4});
   same_bytes("--filter taught-ribbon --keys none --negatives few --bits-per-key 12", {1, 4});
   same_bytes("--filter taught-ribbon --keys none --bits-per-key 12", {3});
   same_bytes("--filter taught-ribbon --keys copies --negatives long --bits-per-key 12", {4});
+  for (const std::string filter : {"ribbon", "variable-hash"}) {
+    same_bytes("--keys long --negatives few --bits-per-key 12 --filter " + filter, {3});
+    same_bytes("--keys none --negatives few --bits-per-key 12 --filter " + filter, {2});
+    same_bytes("--keys copies --negatives long --bits-per-key 12 --filter " + filter, {4});
+  }
   must("naysay generate urls --count 3000 -o keys && gzip -k keys");
   must("naysay build --keys keys --filter taught-ribbon --bits-per-key 9 -o plain.nsy");
   must(build(3, "--keys keys.gz --filter taught-ribbon --bits-per-key 9 -o packed.nsy"));
@@ -73,7 +102,8 @@ TEST_F(MpiTool, EndsAllRanksWithOneMessageAndNoFileIfOneFails) {
   fails(build(3, "--keys keys --negatives bad --bits-per-key 9 -o set.nsy"), {"bad:3001", "tabs"});
   fails(build(2, "--keys missing --bits-per-key 9 -o set.nsy"), {"missing", "open"});
   fails(build(2, "--keys keys --bits-per-key 9 -o nowhere/set.nsy"), {"nowhere"});
-  fails(build(2, "--keys keys --fpr 0.01 -o set.nsy"), {"--fpr"});
+  fails(build(2, "--keys keys --fpr 2 -o set.nsy"), {"--fpr"});
+  fails(build(2, "--keys keys --exact -o set.nsy"), {"--exact", "several plans"});
   fails(build(2, "--keys keys --filter bloom --bits-per-key 9 -o set.nsy"), {"bloom", "parts", "taught-ribbon"});
   fails(build(2, "--keys keys"), {"--output"});
   EXPECT_FALSE(exists("set.nsy"));

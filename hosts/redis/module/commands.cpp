@@ -171,7 +171,7 @@ AnyFilter& pinning(OpenKey& key) {
 
 AnyFilter& adaptive(OpenKey& key) {
   AnyFilter& f = key.changeable();
-  if (!f.type().adaptive)
+  if (!f.adapts())
     throw Refusal{"ERR " + std::string(f.type().name) + " takes no reports; filters that do are " +
                   names_of_filters([](const FilterType& t) { return t.adaptive && t.dynamic; })};
   return f;

@@ -36,7 +36,7 @@ std::vector<Field> fields_of(const StoredFilter& s) {
     say("FILTER", "Filter", std::string(f.type().name));
     add("ERROR", "Expected error rate", m.expected_fpr);
     if (m.planned_fpr > 0) add(nullptr, "Planned error rate", m.planned_fpr);
-    if (f.type().adaptive) {
+    if (m.guard_room > 0) {
       add(nullptr, "Guard entries", m.guard_entries);
       add(nullptr, "Guard room", m.guard_room);
       add("PINNED", "Pinned negatives", m.pinned);

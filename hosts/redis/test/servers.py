@@ -7,6 +7,7 @@ every server ends with the program, whatever happens.
 """
 import atexit
 import os
+import random
 import shutil
 import signal
 import socket
@@ -175,14 +176,13 @@ def die_with_parent():
 
 
 def free_port():
-    # The cluster's own port is this one plus 10000.
+    """One that no connection gets by itself (Linux gives those 32768 and more), so that it is free when a server that was
+    killed starts again. The cluster's own port is this one plus 10000."""
     while True:
+        port = random.randrange(11000, 22000)
         with socket.socket() as a, socket.socket() as b:
-            a.bind(("127.0.0.1", 0))
-            port = a.getsockname()[1]
-            if port >= 55000:
-                continue
             try:
+                a.bind(("127.0.0.1", port))
                 b.bind(("127.0.0.1", port + 10000))
             except OSError:
                 continue

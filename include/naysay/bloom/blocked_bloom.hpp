@@ -73,8 +73,13 @@ class BlockedBloom {
     return f;
   }
 
+  template <Simd known = kCompiledFor>
   bool insert(Digest d) noexcept {
-    insert(std::span<const Digest>(&d, 1));
+    std::uint64_t* block = words_.mutable_data() + kWords * block_index(d);
+#if NAYSAY_X86
+    if (simd<known>() == Simd::avx512) return add_avx512(block, d), true;
+#endif
+    add_scalar(block, d);
     return true;
   }
 
@@ -87,14 +92,22 @@ class BlockedBloom {
     __builtin_prefetch(block);
     return {block, d};
   }
+  template <Simd known = kCompiledFor>
   bool test(Probe p) const noexcept {
 #if NAYSAY_X86
-    if (simd() == Simd::avx512) return test_avx512(p.block, p.d);
-    if (simd() == Simd::avx2) return test_avx2(p.block, p.d);
+    if (simd<known>() == Simd::avx512) return test_avx512(p.block, p.d);
+    if (simd<known>() == Simd::avx2) return test_avx2(p.block, p.d);
 #endif
     return test_scalar(p.block, p.d);
   }
-  bool may_contain(Digest d) const noexcept { return test({block_of(d), d}); }
+  template <Simd known = kCompiledFor>
+  bool may_contain(Digest d) const noexcept {
+#if NAYSAY_X86
+    if (simd<known>() == Simd::avx512) return query_avx512(d);
+    if (simd<known>() == Simd::avx2) return query_avx2(d);
+#endif
+    return test_scalar(block_of(d), d);
+  }
 
   // The batch loop of core/filter.hpp would call test() for each key; here the whole loop is compiled for the machine.
   void may_contain(std::span<const Digest> keys, std::uint8_t* out) const noexcept {
@@ -169,6 +182,10 @@ class BlockedBloom {
     return missing == 0;
   }
 
+  void add_scalar(std::uint64_t* block, Digest d) const noexcept {
+    for (unsigned i = 0; i < kWords; ++i) block[i] |= mask_of(d, i, k_);
+  }
+
   // Calls body(i, block of keys[i]). The block was prefetched kAhead keys earlier.
   template <class Body>
   [[gnu::always_inline]] void for_each_block(std::span<const Digest> keys, Body body) const noexcept {
@@ -186,10 +203,8 @@ class BlockedBloom {
 #if NAYSAY_X86
     if (simd() == Simd::avx512) return insert_avx512(keys, words);
 #endif
-    for_each_block(keys, [&](std::size_t i, const std::uint64_t* block) {
-      std::uint64_t* to = words + (block - words);
-      for (unsigned j = 0; j < kWords; ++j) to[j] |= mask_of(keys[i], j, k_);
-    });
+    for_each_block(keys,
+                   [&](std::size_t i, const std::uint64_t* block) { add_scalar(words + (block - words), keys[i]); });
   }
 
 #if NAYSAY_X86
@@ -205,7 +220,7 @@ class BlockedBloom {
   // maskz with all lanes on: GCC 12 warns of an uninitialised register inside the plain forms (its bug 105593).
   NAYSAY_TARGET(NAYSAY_AVX512) static __m512i mask_avx512(Digest d, std::uint32_t k) noexcept {
     const __m512i one = _mm512_set1_epi64(1), hi = _mm512_set1_epi64(static_cast<long long>(d.hi));
-    if (k == 8)  // a rotation reduces its count modulo 64 itself
+    if (k == 8) [[likely]]  // a rotation reduces its count modulo 64 itself
       return _mm512_maskz_rolv_epi64(0xff, one, _mm512_maskz_srlv_epi64(0xff, hi, _mm512_load_si512(kLanes[0].shift)));
     if (k == 4) {
       const __m512i x = _mm512_and_si512(_mm512_maskz_srlv_epi64(0xff, hi, _mm512_load_si512(kLanes[1].shift)),
@@ -220,23 +235,26 @@ class BlockedBloom {
   }
   NAYSAY_TARGET(NAYSAY_AVX512) bool test_avx512(const std::uint64_t* block, Digest d) const noexcept {
     const __m512i mask = mask_avx512(d, k_);
-    if (k_ == 8) return _mm512_testn_epi64_mask(mask, _mm512_loadu_si512(block)) == 0;  // a bit in every word
+    if (k_ == 8) [[likely]]
+      return _mm512_testn_epi64_mask(mask, _mm512_loadu_si512(block)) == 0;  // a bit in every word
     return _mm512_cmpneq_epi64_mask(_mm512_and_si512(mask, _mm512_loadu_si512(block)), mask) == 0;
   }
+  NAYSAY_TARGET(NAYSAY_AVX512) bool query_avx512(Digest d) const noexcept { return test_avx512(block_of(d), d); }
   NAYSAY_TARGET(NAYSAY_AVX512) void query_avx512(std::span<const Digest> keys, std::uint8_t* out) const noexcept {
     for_each_block(keys, [&](std::size_t i, const std::uint64_t* block)
                              NAYSAY_TARGET(NAYSAY_AVX512) { out[i] = test_avx512(block, keys[i]); });
   }
+  NAYSAY_TARGET(NAYSAY_AVX512) void add_avx512(std::uint64_t* block, Digest d) const noexcept {
+    _mm512_storeu_si512(block, _mm512_or_si512(_mm512_loadu_si512(block), mask_avx512(d, k_)));
+  }
   NAYSAY_TARGET(NAYSAY_AVX512) void insert_avx512(std::span<const Digest> keys, std::uint64_t* words) const noexcept {
-    for_each_block(keys, [&](std::size_t i, const std::uint64_t* block) NAYSAY_TARGET(NAYSAY_AVX512) {
-      std::uint64_t* to = words + (block - words);
-      _mm512_storeu_si512(to, _mm512_or_si512(_mm512_loadu_si512(to), mask_avx512(keys[i], k_)));
-    });
+    for_each_block(keys, [&](std::size_t i, const std::uint64_t* block)
+                             NAYSAY_TARGET(NAYSAY_AVX512) { add_avx512(words + (block - words), keys[i]); });
   }
 
-  NAYSAY_TARGET(NAYSAY_AVX2) static __m256i mask_avx2(Digest d, unsigned half, std::uint32_t k) noexcept {
+  NAYSAY_TARGET(NAYSAY_ONLY_AVX2) static __m256i mask_avx2(Digest d, unsigned half, std::uint32_t k) noexcept {
     const __m256i one = _mm256_set1_epi64x(1), hi = _mm256_set1_epi64x(static_cast<long long>(d.hi));
-    const auto load = [half](const std::uint64_t* p) NAYSAY_TARGET(NAYSAY_AVX2) {
+    const auto load = [half](const std::uint64_t* p) NAYSAY_TARGET(NAYSAY_ONLY_AVX2) {
       return _mm256_load_si256(reinterpret_cast<const __m256i*>(p + 4 * half));
     };
     if (k != 16) {
@@ -252,14 +270,16 @@ class BlockedBloom {
         _mm256_sllv_epi64(one, _mm256_and_si256(x, m)),
         _mm256_sllv_epi64(_mm256_set1_epi64x(1ll << 32), _mm256_and_si256(_mm256_srli_epi64(x, 5), m)));
   }
-  NAYSAY_TARGET(NAYSAY_AVX2) bool test_avx2(const std::uint64_t* block, Digest d) const noexcept {
+  NAYSAY_TARGET(NAYSAY_ONLY_AVX2) bool test_avx2(const std::uint64_t* block, Digest d) const noexcept {
     const auto* halves = reinterpret_cast<const __m256i*>(block);
-    return _mm256_testc_si256(_mm256_loadu_si256(halves), mask_avx2(d, 0, k_)) &
-           _mm256_testc_si256(_mm256_loadu_si256(halves + 1), mask_avx2(d, 1, k_));
+    const __m256i missing = _mm256_or_si256(_mm256_andnot_si256(_mm256_loadu_si256(halves), mask_avx2(d, 0, k_)),
+                                            _mm256_andnot_si256(_mm256_loadu_si256(halves + 1), mask_avx2(d, 1, k_)));
+    return _mm256_testz_si256(missing, missing);
   }
-  NAYSAY_TARGET(NAYSAY_AVX2) void query_avx2(std::span<const Digest> keys, std::uint8_t* out) const noexcept {
+  NAYSAY_TARGET(NAYSAY_ONLY_AVX2) bool query_avx2(Digest d) const noexcept { return test_avx2(block_of(d), d); }
+  NAYSAY_TARGET(NAYSAY_ONLY_AVX2) void query_avx2(std::span<const Digest> keys, std::uint8_t* out) const noexcept {
     for_each_block(keys, [&](std::size_t i, const std::uint64_t* block)
-                             NAYSAY_TARGET(NAYSAY_AVX2) { out[i] = test_avx2(block, keys[i]); });
+                             NAYSAY_TARGET(NAYSAY_ONLY_AVX2) { out[i] = test_avx2(block, keys[i]); });
   }
 #endif
 

@@ -17,9 +17,9 @@
 //   k_e         k_ + list_.more(x)
 //   cost list   list_: the costliest negatives, as many as lower the expected weighted rate
 //
-// The paper's baseline keeps whole keys and their costs in its list and lists 1 negative in 20,000. With fingerprints
-// the list holds far more negatives in the same bits. list = outside is the paper's list: digests next to the filter, not
-// part of the budget, walked by every insert, erase and query. size_bits() counts it. It is for comparisons.
+// The paper's baseline keeps whole keys and costs, and does not say how many; our experiments list 1 in 20,000 for it.
+// With fingerprints the list holds far more in the same bits. list = outside is a list as in the paper: digests next to the
+// filter, not part of the budget, walked by every insert, erase and query. size_bits() counts it. It is for comparisons.
 //
 // Promises   never denies a key of the set. Erasing a key that the filter denies returns false and changes nothing.
 // Does not   refuse a listed negative for certain; detect the erasure of a key that was never inserted (a false

@@ -30,6 +30,9 @@ inline constexpr std::size_t kCacheLine = 64;
 inline constexpr std::size_t kHugePage = std::size_t{1} << 21;
 inline constexpr std::size_t kHugeFrom = std::size_t{2} << 20;  // below that the page table fits the caches anyway
 
+// Whether zeros are memory from the start, or only where they are written (make_sparse()).
+enum class Zeros { dense, sparse };
+
 template <class T>
 class Array {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -38,6 +41,9 @@ class Array {
   Array() = default;
   explicit Array(std::uint64_t size) : data_(allocate(size)), size_(size), owned_(true) {
     if (size != 0) std::memset(static_cast<void*>(data_), 0, size * sizeof(T));
+  }
+  static Array make_zeros(std::uint64_t size, Zeros zeros) {
+    return zeros == Zeros::sparse ? make_sparse(size) : Array(size);
   }
   // Elements that are not initialised: for code that writes every element before it reads it.
   static Array make_raw(std::uint64_t size) {

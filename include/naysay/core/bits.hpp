@@ -127,13 +127,6 @@ constexpr unsigned select64(std::uint64_t x, unsigned rank) noexcept {
   return base + static_cast<unsigned>(std::countr_zero(x));
 }
 
-// Hides x from the optimiser, so that a multiplication by a constant stays one and does not become half a dozen shifts
-// and additions.
-inline std::uint64_t opaque(std::uint64_t x) noexcept {
-  __asm__("" : "+r"(x));
-  return x;
-}
-
 // Equal fields of b bits side by side in a word, from bit 0 on, all compared in one step.
 struct PackedFields {
   std::uint64_t ones = 0;  // the lowest bit of every field

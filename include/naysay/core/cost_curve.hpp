@@ -68,6 +68,24 @@ class CostCounts {
     classes_[bin - first_].count += more.count;
     classes_[bin - first_].cost += more.cost;
   }
+  // `count` negatives with these costs. Without costs, each costs 1.
+  static CostCounts of(std::span<const float> costs, std::uint64_t count, unsigned threads = 1) {
+    CostCounts all;
+    if (costs.empty()) {
+      all.add(std::bit_cast<std::uint32_t>(1.0f) >> kShift, {count, static_cast<double>(count)});
+      return all;
+    }
+    // Always the same parts, so that the sums are the same for any number of threads.
+    constexpr std::size_t kPart = std::size_t{1} << 20;
+    std::vector<CostCounts> parts((costs.size() + kPart - 1) / kPart);
+    parallel_for(parts.size(), threads, [&](std::uint64_t part) {
+      for (const float cost : costs.subspan(part * kPart, std::min(kPart, costs.size() - part * kPart)))
+        parts[part].add(cost);
+    });
+    for (const CostCounts& part : parts) all.add(part);
+    return all;
+  }
+
   static constexpr std::uint32_t kBins = 1 << 16;
   std::span<const Class> classes() const noexcept { return classes_; }  // the cheapest first
   std::uint32_t first_bin() const noexcept { return first_; }           // of classes()[0]

@@ -43,6 +43,8 @@ struct Claims {
   double fpr_model_error = 0.02;    // |measured / expected_fpr() - 1| beyond statistical noise, at most
   std::uint64_t fixed_bits = 1024;  // size_bits() <= bits_per_key * room + fixed_bits
   std::uint64_t most_arrays = 24;   // in a file, but for one in each MiB; each has a length and padding
+  double index_bits_per_key = 0;  // index_bits() <= index_bits_per_key * room + index_fixed_bits, unless negatives are
+  std::uint64_t index_fixed_bits = 0;  // pinned
 };
 
 // What a filter expects of itself for a workload, before it is built.
@@ -113,11 +115,17 @@ concept AddressedFilter = DynamicFilter<F> && requires(const F& f, Digest d) {
   { f.address(d) } noexcept -> std::same_as<std::uint64_t>;
 };
 
-// May keep an index next to the filter that only insert uses. size_bits() does not count it. Without it the filter
-// answers, erases and adapts as before, but accepts no more keys if negatives are pinned.
+// May keep something next to the filter that only changes read, and no query: an index, or its keys. size_bits() does
+// not count it.
 template <class F>
-concept IndexedFilter = DynamicFilter<F> && requires(F& f, const F& c) {
+concept IndexedFilter = DynamicFilter<F> && requires(const F& c) {
   { c.index_bits() } noexcept -> std::same_as<std::uint64_t>;
+};
+
+// Can do without it: then the filter answers, erases and adapts as before, but accepts no more keys if negatives are
+// pinned.
+template <class F>
+concept IndexDroppingFilter = IndexedFilter<F> && requires(F& f) {
   { f.drop_index() } noexcept -> std::same_as<void>;
 };
 
@@ -150,8 +158,9 @@ concept PredictingFilter = Filter<F> && requires(const Outlook& o) {
   { F::predict(o) } -> std::same_as<ExpectedRates>;
 };
 
-// Adapts only with a file of its keys next to it. F::WithKeyFile is the two together: it has a KeyFile with create(path,
-// filter, keys), open(path, filter), adapt(d, cost), sync(), and filter().
+// Adapts as an AdaptiveFilter does, but only with a file of its keys next to it. F::WithKeyFile is the two together: its
+// KeyFile has create(path, filter, keys), keys() and sync(); attach(path, filter) opens one and applies what it has
+// recorded; adapt(filter, file, d, cost) changes the filter and records it. An AnyFilter holds both (attach_key_file).
 template <class F>
 concept KeyFileFilter = Filter<F> && requires { typename F::WithKeyFile; };
 

@@ -25,6 +25,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 #include "naysay/core/export.hpp"
 
@@ -43,15 +44,25 @@ enum class HashId : std::uint32_t { xxh3 = 1, siphash = 2 };
 
 // A bijection of 64-bit words in which every input bit reaches every output bit (Stafford's variant 13 of the
 // MurmurHash3 finaliser).
-constexpr std::uint64_t mix64(std::uint64_t x) noexcept {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+inline constexpr std::uint64_t kMixFactor = 0xbf58476d1ce4e5b9u, kSecondMixFactor = 0x94d049bb133111ebu;
+constexpr std::uint64_t mix64(std::uint64_t x, std::uint64_t factor = kMixFactor,
+                              std::uint64_t second_factor = kSecondMixFactor) noexcept {
+  x = (x ^ (x >> 30)) * factor;
+  x = (x ^ (x >> 27)) * second_factor;
   return x ^ (x >> 31);
 }
 
+// Hides x from the optimiser: a multiplication by a constant stays one and does not become half a dozen shifts and
+// additions, and a loop loads the constant once and not in every round.
+inline std::uint64_t opaque(std::uint64_t x) noexcept {
+  __asm__("" : "+r"(x));
+  return x;
+}
+
 // A bijection of 64-bit words that costs one multiplication; enough to remix a digest, not to hash a key.
+inline constexpr std::uint64_t kRemixFactor = 0x9e3779b97f4a7c15u;
 constexpr std::uint64_t remix64(std::uint64_t x) noexcept {
-  x *= 0x9e3779b97f4a7c15u;
+  x *= kRemixFactor;
   return x ^ (x >> 32);
 }
 
@@ -113,13 +124,23 @@ constexpr std::uint64_t triple_hash(Digest d, std::uint64_t i) noexcept {
   return d.lo + i * d.hi + i * (i - 1) / 2 * ((d.lo << 32) | (d.lo >> 32));
 }
 
-// The fast path for 64-bit integers under HashId::xxh3.
-constexpr Digest digest(std::uint64_t key, std::uint64_t seed = 0) noexcept {
-  return {mix64(key + seed * 0x9e3779b97f4a7c15u), mix64((key ^ 0xa0761d6478bd642fu) + mix64(seed + 1))};
-}
+// The fast path for 64-bit integers under HashId::xxh3. The seed becomes two summands, which a filter computes once.
+struct IntegerSalts {
+  std::uint64_t lo, hi;
 
-// XXH3-128 of the bytes.
-NAYSAY_EXPORT Digest digest(std::string_view key, std::uint64_t seed = 0) noexcept;
+  explicit constexpr IntegerSalts(std::uint64_t seed) noexcept : lo(seed * 0x9e3779b97f4a7c15u), hi(mix64(seed + 1)) {}
+  [[gnu::always_inline]] constexpr Digest operator()(std::uint64_t key) const noexcept {
+    std::uint64_t factor = kMixFactor, second_factor = kSecondMixFactor, flip = 0xa0761d6478bd642fu;
+    if (!std::is_constant_evaluated())
+      factor = opaque(factor), second_factor = opaque(second_factor), flip = opaque(flip);
+    return {mix64(key + lo, factor, second_factor), mix64((key ^ flip) + hi, factor, second_factor)};
+  }
+};
+constexpr Digest digest(std::uint64_t key, std::uint64_t seed = 0) noexcept { return IntegerSalts(seed)(key); }
+
+// XXH3-128 of the bytes. Pure (here and below): it writes nothing, so that a loop of queries keeps what it has read of
+// the filter.
+[[gnu::pure]] NAYSAY_EXPORT Digest digest(std::string_view key, std::uint64_t seed = 0) noexcept;
 inline Digest digest(const char* key, std::uint64_t seed = 0) noexcept { return digest(std::string_view(key), seed); }
 
 struct SipKey {
@@ -129,7 +150,7 @@ struct SipKey {
 };
 
 // SipHash-2-4 with 128-bit output.
-NAYSAY_EXPORT Digest siphash(std::string_view key, SipKey secret) noexcept;
+[[gnu::pure]] NAYSAY_EXPORT Digest siphash(std::string_view key, SipKey secret) noexcept;
 
 // XXH3-64 of the bytes: the checksum of files.
 NAYSAY_EXPORT std::uint64_t checksum(std::span<const std::byte> bytes, std::uint64_t seed = 0) noexcept;
@@ -160,7 +181,7 @@ struct Hasher {
   friend constexpr bool operator==(const Hasher&, const Hasher&) = default;
 
  private:
-  NAYSAY_EXPORT Digest siphash_integer(std::uint64_t key) const noexcept;
+  [[gnu::pure]] NAYSAY_EXPORT Digest siphash_integer(std::uint64_t key) const noexcept;
 };
 
 }  // namespace naysay

@@ -35,9 +35,10 @@ struct NegativeSource {
   // may be empty: then each costs 1. The same calls give the same pieces in the same order.
   std::function<Result<Ok>(std::uint64_t first, std::uint64_t last, const Take& take)> read;
 
-  static NegativeSource of(const Workload& w) {
+  // The negatives of a workload, which must outlive the source.
+  static NegativeSource of(const Workload& w, unsigned threads = 1) {
     NegativeSource source;
-    for (std::size_t i = 0; i < w.negatives.size(); ++i) source.costs.add(w.cost(i));
+    source.costs = CostCounts::of(w.costs, w.negatives.size(), threads);
     source.read = [&w](std::uint64_t, std::uint64_t, const Take& take) -> Result<Ok> {
       take(w.negatives, w.costs);
       return Ok{};

@@ -4,7 +4,7 @@
 // A shard holds the keys of one range of digest.hi, so ranges of shards can be built apart from each other. Four steps:
 //
 //   facts of all keys and negatives --> Whole            their number, the costs, the seed: what a plan is made from
-//   Whole --> shards()                                   how many shards the filter will have
+//   Whole --> shards()                                   how many shards the filter will have, and where each begins
 //   Whole, keys of shards first .. last - 1 --> build()  a FilterPart
 //   Whole, all FilterParts --> join()                    the filter
 //
@@ -15,14 +15,17 @@
 // PartsOf<F> has these steps as functions; a family specialises it for each filter that can be built in parts. Outside
 // of a family they are reached through FilterType::parted.
 //
-// One filter has to know more in the middle. If a taught ribbon has an exact plane, which of the negatives that are
-// still accepted get a slot in it depends on those of all parts. Then there are three ways:
-//   - builders that can talk (PartPeers) agree on the CostLimit while they build;
+// Two filters have to know more in the middle. The keys that a ribbon bumps go into shards of a second ribbon, wherever
+// they come from. Builders that can talk (PartPeers) exchange them and solve a range of these shards each; builders that
+// cannot hand them over in their parts, and join() solves the shards. If a taught ribbon has an exact plane, which of the
+// negatives that are still accepted get a slot in it depends on those of all parts. Then there are three ways:
+//   - builders that can talk agree on the CostLimit while they build;
 //   - builders that cannot assume that all of them get one; join() sees whether that was right;
 //   - if it was not, limit() finds the CostLimit from the parts, and they are built again, with it in the Whole.
 //
 // Promises   join() gives the filter that F::build gives for all keys and negatives together, field by field.
-// Cost       A part: the work of its shards, and 4 bytes for each shard of the whole filter.
+// Cost       A part: the work of its shards, and small tables of the whole filter: 4 to 8 bytes for each of its shards; a
+//            band of a ribbon 512 bytes for every 2^18 slots; a variable hash 146 bytes for every region.
 #pragma once
 
 #include <cstdint>
@@ -49,6 +52,7 @@ struct CostLimit {
 struct Whole {
   std::uint64_t keys = 0;  // copies counted
   CostCounts costs = {};   // of all known negatives
+  float most_cost = 0;     // the highest of them
   double stranger_share = Workload{}.stranger_share;
   std::uint64_t seed = 0;  // BuildOptions::seed
   CostLimit limit = {};
@@ -73,7 +77,40 @@ constexpr ShardRange shard_range(std::uint64_t shards, std::uint64_t index, std:
 constexpr Uint128 first_hi_of(std::uint64_t shard, std::uint64_t shards) noexcept {
   return ((Uint128{shard} << 64) + shards - 1) / shards;
 }
-// Whether a digest falls into these shards.
+// A range of digest.hi: first .. last - 1, last at most 2^64.
+struct HiRange {
+  Uint128 first = 0, last = 0;
+  bool has(Digest d) const noexcept { return d.hi >= first && d.hi < last; }
+};
+
+// The shards of a filter: ranges of digest.hi, one after the other.
+class ShardMap {
+ public:
+  // Equal ranges. Requires shards >= 1.
+  explicit ShardMap(std::uint64_t shards) : size_(shards) {}
+  // Ranges that begin with these. Requires that they ascend from 0.
+  explicit ShardMap(std::vector<std::uint64_t> begins) : size_(begins.size()), begins_(std::move(begins)) {}
+
+  std::uint64_t size() const noexcept { return size_; }
+  std::uint64_t of(Digest d) const noexcept {
+    std::uint64_t s = fast_range(d.hi, size_);
+    if (begins_.empty()) return s;
+    while (d.hi < begins_[s]) --s;  // the ranges are almost equal, so it is a neighbour
+    while (s + 1 < size_ && d.hi >= begins_[s + 1]) ++s;
+    return s;
+  }
+  HiRange range(ShardRange shards) const noexcept { return {begin(shards.first), begin(shards.last)}; }
+
+ private:
+  Uint128 begin(std::uint64_t shard) const noexcept {
+    if (begins_.empty()) return first_hi_of(shard, size_);
+    return shard == size_ ? Uint128{1} << 64 : Uint128{begins_[shard]};
+  }
+
+  std::uint64_t size_;
+  std::vector<std::uint64_t> begins_;
+};
+// Whether a digest falls into these of equal shards.
 constexpr bool falls_into(Digest d, ShardRange range, std::uint64_t shards) noexcept {
   return fast_range(d.hi, shards) - range.first < range.last - range.first;  // wraps for shards before the first
 }
@@ -110,7 +147,7 @@ struct FilterPart {
   std::uint64_t keys = 0;             // copies counted
   std::uint64_t contradictions = 0;   // negatives that are keys
   std::uint64_t left_over = 0;        // negatives that it accepts
-  bool complete = false;              // false: it waits for a CostLimit, and join() refuses it
+  bool complete = false;              // false: it waits for a CostLimit, and a taught ribbon's join() refuses it
   std::vector<PartTable> tables = {};
   std::vector<PartWords> words = {};
   Array<float> costs = {};
@@ -138,6 +175,8 @@ class PartPeers {
   virtual Result<Ok> add_up(std::span<std::uint64_t> numbers) = 0;
   // Ok if all peers give Ok; else the same error for all of them.
   virtual Result<Ok> agree(Result<Ok> own) = 0;
+  // Gives each digest to the peer in whose range it is. The ranges of all peers, in their order, are all of digest.hi.
+  virtual Result<Ok> exchange(std::vector<Digest>& digests, HiRange own) = 0;
 };
 
 template <class F>
@@ -148,13 +187,16 @@ struct PartsOf;  // not defined for filters that cannot be built in parts
 template <class F>
 concept PartedFilter = Filter<F> && requires(const Whole& whole, const PartInput& input, const typename F::Params& p,
                                              const BuildOptions& o, PartPeers* peers, std::span<const FilterPart> parts) {
-  { PartsOf<F>::shards(whole, p) } -> std::same_as<Result<std::uint64_t>>;
+  // Only parameters that make no sense are an error: whether the budget buys anything is for build().
+  { PartsOf<F>::shards(whole, p) } -> std::same_as<Result<ShardMap>>;
   { PartsOf<F>::build(whole, input, p, o, peers) } -> std::same_as<Result<FilterPart>>;
   // The parts in the order of their shards. Those that have no words leave zeros, which cost no memory.
   { PartsOf<F>::join(whole, parts, p, o) } -> std::same_as<Result<F>>;
   { PartsOf<F>::limit(whole, parts, p, o) } -> std::same_as<Result<CostLimit>>;
-} && requires(const F& f, ShardRange range) {
+} && requires(const F& f, ShardRange range, std::span<const FilterPart> parts) {
   { PartsOf<F>::places(f, range) } -> std::same_as<std::vector<PartPlace>>;  // in the order of the filter's file
+  // Of the filter that join() made of the parts, even if it did not have the words of all of them.
+  { PartsOf<F>::expected_fpr(f, parts) } -> std::same_as<double>;
 };
 // clang-format on
 

@@ -16,7 +16,7 @@
 //   f, fp       fingerprint: 0 .. 2^b - 2, from the low half of digest.lo; the bucket comes from its high half
 //   b (slots)   Buckets::kSlots = 4
 //   m           the number of buckets: any even number
-//   MaxNumKicks Buckets::kMaxNodes: the path is found breadth first before anything moves, so an insert that fails
+//   MaxNumKicks kMaxNodes (detail/chain.hpp): the path is found breadth first before anything moves, so an insert that fails
 //               changes nothing
 //
 // Equal fingerprints in the same two buckets are *copies*: of one key, or of two keys that the filter cannot tell
@@ -34,16 +34,16 @@
 // Does not   count copies beyond seven; detect the erasure of a key that was never inserted (a false positive); that
 //            may remove another key.
 // Cost       Query and erase: two cache lines, independent of each other. Insert and build: the same, and the buckets
-//            of a search if both are full. Refusing a key in a full table: Buckets::kMaxNodes buckets.
+//            of a search if both are full. Refusing a key in a full table: kMaxNodes buckets.
 // Source     B. Fan, D. Andersen, M. Kaminsky, M. Mitzenmacher: Cuckoo Filter, 2014, sections 3 and 4.
 #pragma once
 
 #include <algorithm>
 
-#include "naysay/core/detail/shards.hpp"
 #include "naysay/core/filter.hpp"
 #include "naysay/cuckoo/cuckoo_rates.hpp"
 #include "naysay/cuckoo/detail/buckets.hpp"
+#include "naysay/cuckoo/detail/fill.hpp"
 
 namespace naysay {
 
@@ -86,12 +86,15 @@ class Cuckoo {
                                                " slots; at most 2^34 can be told apart"};
     const std::uint64_t buckets = 2 * divide_up(static_cast<std::uint64_t>(std::ceil(slots)), 2 * Buckets::kSlots);
     f.buckets_ = Buckets(buckets, b, o.seed);
-    if (f.insert_all(w, o)) return f;
+    if (cuckoo::insert_all(f, w, o, "cuckoo: placing fingerprints")) return f;
     for (std::uint64_t attempt = 1; attempt <= kAttempts; ++attempt) {
       NAYSAY_CHECK(o.go_on("cuckoo"));
       f.buckets_ = {};  // its memory first
       f.buckets_ = Buckets(buckets, b, o.seed + attempt);
-      if (f.insert_distinct(w, o)) return f;
+      std::uint64_t repeated = 0;
+      const bool placed = cuckoo::insert_distinct(f, w, o, "cuckoo: placing distinct fingerprints", repeated);
+      f.keeps_last_ = repeated > 0;
+      if (placed) return f;
     }
     NAYSAY_CHECK(o.go_on("cuckoo"));
     return Error{Errc::build_failed, "cuckoo: " + to_text(std::uint64_t{w.keys.size()}) + " keys found no place in " +
@@ -125,7 +128,7 @@ class Cuckoo {
     return at;
   }
   bool test(Place at) const noexcept { return buckets_.test(at); }
-  bool may_contain(Digest d) const noexcept {
+  [[gnu::always_inline]] bool may_contain(Digest d) const noexcept {  // it reads half of the digest
     return buckets_.for_width([&](auto width) { return buckets_.test<width>(buckets_.place<width>(d)); });
   }
 
@@ -165,32 +168,6 @@ class Cuckoo {
   static constexpr unsigned kSpareSlots = 32;
   static constexpr std::uint64_t kAttempts = 16;
   static constexpr std::uint64_t kSample = std::uint64_t{1} << 16;
-
-  bool insert_all(const Workload& w, const BuildOptions& o) {
-    for (std::size_t i = 0; i < w.keys.size(); ++i) {
-      if (i % kTellEvery == 0 && !o.tell("cuckoo: placing fingerprints", i, w.keys.size())) return false;
-      if (i + kAhead < w.keys.size()) probe(w.keys[i + kAhead]);
-      if (!insert(w.keys[i])) return false;
-    }
-    return true;
-  }
-  // Shards are used only to find keys that repeat: the keys of a shard are sorted. Only lo is needed to insert a key.
-  bool insert_distinct(const Workload& w, const BuildOptions& o) {
-    bool placed = true;
-    std::uint64_t distinct = 0;
-    for_each_shard(w.keys, divide_up(w.keys.size(), kShardKeys), 1, [&](std::uint64_t, std::span<std::uint64_t> los) {
-      placed = placed && o.tell("cuckoo: placing distinct fingerprints", distinct, w.keys.size());
-      if (!placed) return;
-      std::sort(los.begin(), los.end());
-      const auto end = std::unique(los.begin(), los.end());
-      distinct += static_cast<std::uint64_t>(end - los.begin());
-      for (auto lo = los.begin(); placed && lo != end; ++lo) placed = insert({*lo, 0});
-    });
-    keeps_last_ = distinct < w.keys.size();
-    if (placed && keeps_last_) o.say("repeated keys stored once", static_cast<double>(w.keys.size() - distinct));
-    return placed;
-  }
-  static constexpr std::uint64_t kShardKeys = 1 << 14;  // 128 KiB: sorted within the second-level cache
 
   Buckets buckets_;
   bool keeps_last_ = false;

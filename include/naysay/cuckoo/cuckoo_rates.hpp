@@ -24,19 +24,20 @@ inline double fpr(unsigned b, double load) noexcept { return -std::expm1(-8 * lo
 // The load at which fpr(b, load) is fpr; it may be more than a table can hold.
 inline double load_for(unsigned b, double fpr) noexcept { return -std::log1p(-fpr) * (std::exp2(b) - 1) / 8; }
 
-// The fewest bits per key, over all widths, that give the rate. Requires 0 < fpr < 1.
-inline double bits_per_key(double fpr) noexcept {
+// The fewest bits per key, over all widths, that give the rate, if a slot has `more` bits than its fingerprint. Requires
+// 0 < fpr < 1.
+inline double bits_per_key(double fpr, unsigned more = 0) noexcept {
   double best = 0;
   for (unsigned b = kNarrowest; b <= kWidest; ++b) {
-    const double bits = b / std::min(load_for(b, fpr), kLoad);
+    const double bits = (b + more) / std::min(load_for(b, fpr), kLoad);
     if (best == 0 || bits < best) best = bits;
   }
   return best;
 }
 
 // The widest fingerprint that fits at kLoad, or 0. The small number makes up for rounding.
-inline unsigned width(double bits_per_key) noexcept {
-  const double bits = std::floor(bits_per_key * kLoad + 1e-9);
+inline unsigned width(double bits_per_key, unsigned more = 0) noexcept {
+  const double bits = std::floor(bits_per_key * kLoad + 1e-9) - more;
   return bits < kNarrowest ? 0 : static_cast<unsigned>(std::min<double>(bits, kWidest));
 }
 

@@ -58,8 +58,9 @@ class BinaryFuse {
     return p.arity == 3 ? build<3>(w, p, o) : build<4>(w, p, o);
   }
 
-  bool may_contain(Digest d) const noexcept {
-    return arity_ == 3 ? cells_.may_contain(d, Segments<3>{segment_}) : cells_.may_contain(d, Segments<4>{segment_});
+  [[gnu::always_inline]] bool may_contain(Digest d) const noexcept {
+    const std::uint32_t segment = segment_;  // read before the branch, as in PeeledCells
+    return arity_ == 3 ? cells_.may_contain(d, Segments<3>{segment}) : cells_.may_contain(d, Segments<4>{segment});
   }
   void may_contain(std::span<const Digest> keys, std::uint8_t* out) const noexcept {
     arity_ == 3 ? cells_.may_contain(keys, out, Segments<3>{segment_})

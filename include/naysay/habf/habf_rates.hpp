@@ -120,7 +120,7 @@ inline double second_look(std::span<const double> at, std::span<const double> en
 
 // The same for chains that name a function twice, which HABF's paper accepts and we refuse unless `repeats` is set. Once a
 // walk meets function f_i again, in its j-th cell, it goes round: the cells i + 1 to j follow each other until k functions
-// are counted. Such a chain has j - 1 different functions, and so many bits must be set. The k-th cell must be an end: it is
+// are counted. Such a chain has j - 1 different functions, and j - 1 bits must be set. The k-th cell must be an end: it is
 // the j-th if (k - j) is a multiple of the round's length, else one of the cells before it.
 inline double second_look_repeated(std::span<const double> at, std::span<const double> end, unsigned k,
                                    double ones) noexcept {

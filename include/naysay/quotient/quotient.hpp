@@ -126,9 +126,10 @@ class Quotient {
     return true;
   }
 
+  template <Simd known = kCompiledFor>
   bool may_contain(Digest d) const noexcept {
 #if NAYSAY_X86
-    if (simd() != Simd::scalar) return table_.contains_bmi2(d);
+    if (simd<known>() != Simd::scalar) return table_.contains_bmi2(d);
 #endif
     const auto [q, x] = table_.place(d);
     return table_.find<false>(q, x) != Blocks::kNone;

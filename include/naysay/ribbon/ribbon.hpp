@@ -42,14 +42,12 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "naysay/core/detail/shards.hpp"
 #include "naysay/core/filter.hpp"
@@ -58,10 +56,13 @@
 #include "naysay/ribbon/detail/bumped_segment.hpp"
 #include "naysay/ribbon/detail/ribbon_layout.hpp"
 #include "naysay/ribbon/detail/ribbon_query.hpp"
-#include "naysay/ribbon/detail/ribbon_shard.hpp"
+#include "naysay/ribbon/detail/ribbon_solver.hpp"
 #include "naysay/ribbon/ribbon_sizes.hpp"
 
 namespace naysay {
+
+template <class F>
+struct PartsOf;
 
 class Ribbon {
  public:
@@ -88,13 +89,14 @@ class Ribbon {
   static Params params_for(double fpr) { return {.bits_per_key = bits_per_key(fpr)}; }
 
   static Result<Ribbon> build(const Workload& w, const Params& p, const BuildOptions& o = {}) {
-    using ribbon::BumpedSizes;
-    if (p.width != 0 && p.width != 64 && p.width != 128)
-      return Error{Errc::invalid_argument,
-                   "ribbon: width is " + std::to_string(p.width) + "; it must be 64, 128, or 0 for the best"};
-    if (p.width == 0 && w.keys.size() >= BumpedSizes::kFewest && w.keys.size() <= BumpedSizes::kMost)
-      return build_bumped(w, p, o);
-    return build_shards(w, p, o);
+    NAYSAY_CHECK(check(p));
+    return bumps(w.keys.size(), p) ? build_bumped(w, p, o) : build_shards(w, p, o);
+  }
+  // Whether the parameters but for the budget make sense.
+  static Result<Ok> check(const Params& p) {
+    if (p.width == 0 || p.width == 64 || p.width == 128) return Ok{};
+    return Error{Errc::invalid_argument,
+                 "ribbon: width is " + std::to_string(p.width) + "; it must be 64, 128, or 0 for the best"};
   }
 
   bool may_contain(Digest d) const noexcept {
@@ -140,9 +142,17 @@ class Ribbon {
   }
 
  private:
+  friend struct PartsOf<Ribbon>;  // ribbon_parts.hpp
+
   using Layout = ribbon::detail::RibbonLayout;
   using Bumped = ribbon::detail::BumpedLayout;
+  template <unsigned width>
+  using Solver = ribbon::detail::RibbonSolver<width>;
 
+  // Whether a filter of this many keys has a band that bumps some of them.
+  static bool bumps(std::uint64_t keys, const Params& p) noexcept {
+    return p.width == 0 && keys >= ribbon::BumpedSizes::kFewest && keys <= ribbon::BumpedSizes::kMost;
+  }
   static constexpr ribbon::RibbonSizes sizes_for(unsigned width) noexcept { return {width, ribbon::RibbonFit::quick}; }
 
   static Error buys_no_plane(const Params& p, double least) {
@@ -150,42 +160,59 @@ class Ribbon {
                                      " bits per key buy no plane; give at least " + rounded_up_text(least)};
   }
 
+  // Calls body(Solver<w>) with the width of the shards, which are all there is.
+  template <class Body>
+  static auto with_width(const Params& p, Body body) {
+    return p.width == 64 ? body(Solver<64>{}) : body(Solver<128>{});
+  }
+  // A small set is given the planes that its budget would buy in a large one, if they fit (Layout::fit).
+  static ribbon::detail::RibbonRoom room(std::uint64_t keys, const Params& p) noexcept {
+    const double bits = p.bits_per_key * static_cast<double>(keys) - static_cast<double>(bits_of_fields(Bumped{}));
+    return {bits, double{kClaims.fixed_bits},
+            p.width == 0 ? ribbon::BumpedSizes::planes_within(p.bits_per_key)
+                         : sizes_for(p.width).planes_within(p.bits_per_key)};
+  }
+
   static Result<Ribbon> build_shards(const Workload& w, const Params& p, const BuildOptions& o) {
-    // A small set is given the planes that its budget would buy in a large one, if they fit (Layout::fit).
-    const double planes = p.width == 0 ? ribbon::BumpedSizes::planes_within(p.bits_per_key)
-                                       : sizes_for(p.width).planes_within(p.bits_per_key);
-    const double bits =
-        p.bits_per_key * static_cast<double>(w.keys.size()) - static_cast<double>(bits_of_fields(Bumped{}));
-    Ribbon f;
-    auto layout =
-        p.width == 64 ? solve_shards<64>(w.keys, bits, planes, o) : solve_shards<128>(w.keys, bits, planes, o);
-    if (!layout) return std::move(layout).error();
-    f.both_.second = std::move(*layout);
-    if (f.both_.second.is_absent()) return buys_no_plane(p, sizes_for(p.width == 64 ? 64 : 128).bits_per_key(1));
-    return f;
+    return with_width(p, [&](auto solver) -> Result<Ribbon> {
+      Ribbon f;
+      NAYSAY_TRY(f.both_.second, solver.build(w.keys, room(w.keys.size(), p), o));
+      if (f.both_.second.is_absent()) return buys_no_plane(p, solver.sizes().bits_per_key(1));
+      return f;
+    });
   }
 
   static Result<Ribbon> build_bumped(const Workload& w, const Params& p, const BuildOptions& o) {
-    using ribbon::BumpedSizes;
-    const auto keys = static_cast<double>(w.keys.size()), bits = p.bits_per_key * keys;
     const auto shape = fit(w.keys.size(), p.bits_per_key);
-    if (shape.planes == 0 && shape.rich == 0) return buys_no_plane(p, BumpedSizes::bits_per_key(1));
+    if (shape.planes == 0 && shape.rich == 0) return buys_no_band(p);
     Ribbon f;
     f.both_.band = Bumped(shape);
-    const auto bumped = fill_bumped(f.both_.band, shape, w.keys, o);
+    const ribbon::detail::BumpedSegments segments(shape);
+    const auto bumped =
+        fill_bumped(f.both_.band, segments, w.keys, shard_counts(w.keys, segments.size(), segments, o.threads), 0, o);
     NAYSAY_CHECK(o.go_on("ribbon"));
-    // Hashed keys are nowhere near that. Shards depend less on how they are mixed.
-    if (static_cast<double>(bumped.size()) > 2 * BumpedSizes::kShare * keys) {
+    f.both_.band.count_kept();
+    if (bumps_too_many(bumped.size(), w.keys.size())) {
       f.both_.band = {};
       return build_shards(w, p, o);
     }
-    // What the bumped keys need is known now; they are given all that is left.
-    NAYSAY_TRY(f.both_.second,
-               solve_shards<128>(bumped, bits - static_cast<double>(shape.bits()), f.both_.band.mean_planes(), o));
-    if (f.both_.second.is_absent()) return buys_no_plane(p, BumpedSizes::bits_per_key(1));
+    NAYSAY_TRY(f.both_.second, Solver<128>::build(bumped, second_room(w.keys.size(), p, shape), o));
+    if (f.both_.second.is_absent()) return buys_no_band(p);
     o.say("slots", static_cast<double>(shape.slots));
     o.say("bumped keys", static_cast<double>(bumped.size()));
     return f;
+  }
+
+  static Error buys_no_band(const Params& p) { return buys_no_plane(p, ribbon::BumpedSizes::bits_per_key(1)); }
+  // Hashed keys are nowhere near that. Shards depend less on how they are mixed.
+  static bool bumps_too_many(std::uint64_t bumped, std::uint64_t keys) noexcept {
+    return static_cast<double>(bumped) > 2 * ribbon::BumpedSizes::kShare * static_cast<double>(keys);
+  }
+  // For the second ribbon. What the bumped keys need is known now; they are given all that is left.
+  static ribbon::detail::RibbonRoom second_room(std::uint64_t keys, const Params& p,
+                                                const Bumped::Shape& shape) noexcept {
+    return {p.bits_per_key * static_cast<double>(keys) - static_cast<double>(shape.bits()), double{kClaims.fixed_bits},
+            shape.mean_planes()};
   }
 
   // The most planes for a budget, if as many keys are bumped as usual and both ribbons have the same planes. As in
@@ -215,50 +242,6 @@ class Ribbon {
     }
     if (shape.planes == 8 && shape.rich < shape.slots / Layout::kFew) shape.rich = 0;
     return shape;
-  }
-
-  // Shards of these keys in so many bits, or kClaims.fixed_bits more (Layout::fit); absent if no planes fit.
-  template <unsigned width>
-  static Result<Layout> solve_shards(std::span<const Digest> keys, double bits, double planes, const BuildOptions& o) {
-    const auto counts = shard_counts(keys, sizes_for(width).shards(keys.size()));
-    const std::uint64_t shards = counts.size();
-    std::vector<std::uint32_t> sizes(shards);
-    for (std::uint64_t s = 0; s < shards; ++s)
-      sizes[s] = static_cast<std::uint32_t>(
-          std::min<std::uint64_t>(sizes_for(width).slots(counts[s]), Layout::kMaxSlots - 64));
-
-    const auto mix = Layout::fit(sizes, bits, double{kClaims.fixed_bits}, planes);
-    if (mix == Layout::Mix{}) return Layout{};
-    if (!Layout::fits(sizes))
-      return Error{Errc::build_failed, "ribbon: the shards differ too much in size; are the digests well mixed?"};
-
-    Layout layout(width, mix, sizes);
-    std::vector<std::uint8_t> seeds(shards);
-    std::atomic<std::uint64_t> retried{0}, failed{0};
-    ShardsDone done(o, "ribbon: solving shards", shards);
-    for_each_shard(
-        keys, counts, o.threads,
-        [&](std::uint64_t s, std::span<const Digest> own) {
-          if (o.cancelled()) return;
-          ribbon::detail::RibbonShard<width> shard(layout.place(s));
-          if (shard.build(own, {}, static_cast<std::uint32_t>(mix64(o.seed ^ s) % ribbon::detail::kRibbonSeeds))) {
-            layout.put(s, shard.blocks());
-            seeds[s] = static_cast<std::uint8_t>(shard.seed());
-            retried.fetch_add(shard.tries() - 1, std::memory_order_relaxed);
-          } else {
-            failed.fetch_add(1, std::memory_order_relaxed);
-          }
-          done.one_more();
-        },
-        SplitBoth{});
-    NAYSAY_CHECK(o.go_on("ribbon"));
-    if (failed != 0)
-      return Error{Errc::build_failed, "ribbon: " + std::to_string(failed) + " of " + std::to_string(shards) +
-                                           " shards have no solution; are the digests well mixed?"};
-    for (std::uint64_t s = 0; s < shards; ++s) layout.set_seed(s, seeds[s]);
-    o.say("shards", static_cast<double>(shards));
-    o.say("shards retried", static_cast<double>(retried));
-    return layout;
   }
 
   ribbon::detail::BumpedPair both_;  // without a band the second ribbon holds all keys

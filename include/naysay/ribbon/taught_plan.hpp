@@ -192,8 +192,8 @@ inline TaughtPlan best_of_width(const TaughtTask& task, const CostCurve& costs, 
 }
 
 inline void estimate_build(TaughtPlan& plan, const TaughtTask& task, const CostCurve& costs) {
-  // Rough nanoseconds of one core: elimination of a key; sorting, p tests and a try or two of a negative.
-  plan.build_ns = task.keys * (plan.width == 64 ? 70 : 160) + costs.count() * 120;
+  // Rough nanoseconds of one core: elimination of a key; sorting a negative and adding up its equation.
+  plan.build_ns = task.keys * (plan.width == 64 ? 60 : 100) + costs.count() * 110;
   // The keys and negatives of one group of shards, in vectors that grow by doubling, and the survivors of all shards.
   const double all = task.keys + costs.count(),
                part = all > 0 ? std::min(1.0, group_size(task.keys, costs.count()) / all) : 0;

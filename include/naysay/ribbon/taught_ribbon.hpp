@@ -26,8 +26,9 @@
 //            With exact=true it refuses every one of them, in the fewest bits that any plan finds, or the build fails.
 // Does not   insert or erase keys after the build. A key that is also given as a negative is a key; the report counts
 //            it as a contradiction.
-// Cost       Build: one elimination per key. A negative is tested in each plane until one refuses it, and eliminated in
-//            a plane only while that has free slots. Query: as in Ribbon; what the main planes accept also reads the exact plane, if any.
+// Cost       Build: one elimination per key; a sum over the slots of its window per negative, which is then tested in
+//            each plane until one refuses it. Query: as in Ribbon; what the main planes accept also reads the exact
+//            plane, if any.
 //            Memory of a build: 16 bytes per key and 24 bytes per negative of one group of shards, and 24 bytes per
 //            negative that the main planes accept, for the exact plane. Many machines: ribbon_parts.hpp.
 // Source     our own; docs/taught_ribbon.md tells it as a story, taught_plan.hpp has the limit.
@@ -110,7 +111,7 @@ class TaughtRibbon {
   }
 
   static Result<TaughtRibbon> build(const Workload& w, const Params& p, const BuildOptions& o = {}) {
-    return w.source ? build(w, p, o, *w.source) : build(w, p, o, NegativeSource::of(w));
+    return w.source ? build(w, p, o, *w.source) : build(w, p, o, NegativeSource::of(w, o.threads));
   }
 
   // The same with negatives from `negatives`; w.negatives and w.costs are not read.
@@ -195,7 +196,7 @@ class TaughtRibbon {
   }
 
   // Builds plans, the smallest first, until no other can be smaller than the smallest that refuses every negative. Where
-  // a build costs seconds, the first one that does is enough: with so many keys what a plan expects is what it gets.
+  // a build costs seconds, the first one that does is enough: with that many keys what a plan expects is what it gets.
   static constexpr unsigned kMostPlans = 12, kMostBuilt = 4;
   static constexpr double kFewToTry = 1 << 22;  // keys and negatives
 

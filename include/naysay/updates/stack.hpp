@@ -110,6 +110,7 @@ class NAYSAY_EXPORT Stack : public KeyFront<Stack> {
     return yes;
   }
   bool query(Digest d) const noexcept { return after_base(d, base_.may_contain(d)); }
+  bool query_integer(std::uint64_t key) const noexcept { return may_contain_integer(key); }
   bool query(Digest d, std::string_view bytes) const noexcept { return after_base(d, base_.may_contain(d, bytes)); }
   void query(std::span<const Digest> d, std::uint8_t* out) const noexcept;
   Result<Ok> check(const DeltaFacts& next) const;

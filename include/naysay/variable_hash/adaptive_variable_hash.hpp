@@ -42,55 +42,71 @@ class AdaptiveVariableHash {
   // Accepts the filter as it was built, or any later copy of it, and applies the records of its file. Fails if the keys
   // of a slot do not pass its functions, or would not pass those of a record: the file is not that filter's, or forged.
   static Result<AdaptiveVariableHash> open(const std::string& path, VariableHash filter) {
+    NAYSAY_TRY(SlotFile file, attach(path, filter));
+    return AdaptiveVariableHash(std::move(filter), std::move(file));
+  }
+
+  // The same for a filter that somebody else holds (AnyFilter). An error leaves it as it was, or with some of the
+  // records applied; either denies no key.
+  static Result<SlotFile> attach(const std::string& path, VariableHash& filter) {
     NAYSAY_TRY(SlotFile file, SlotFile::open(path, filter));
-    AdaptiveVariableHash f(std::move(filter), std::move(file));
     FieldOwner owner;
-    VariableHash::fields(f.filter_, owner);
-    NAYSAY_CHECK(f.filter_.validate());
+    VariableHash::fields(filter, owner);
+    NAYSAY_CHECK(filter.validate());
     const auto forged = [&](std::uint64_t slot) {
       return Error{Errc::corrupt, path + ": the keys of slot " + std::to_string(slot) +
                                       " do not pass its functions; the file is damaged, or of another filter"};
     };
-    for (std::uint64_t slot = 0; slot < f.filter_.slots(); ++slot) {
+    for (std::uint64_t slot = 0; slot < filter.slots(); ++slot) {
       std::span<const std::uint64_t> xs;
-      if (f.file_.keys_of(slot, xs) && !f.pass(slot, xs)) return forged(slot);
+      if (file.keys_of(slot, xs) && !pass(filter, slot, xs)) return forged(slot);
     }
     Result<Ok> replayed = Ok{};
-    f.file_.replay([&](const SlotFile::Record& r) {
+    file.replay([&](const SlotFile::Record& r) {
       std::span<const std::uint64_t> xs;
-      if (!replayed || r.number == 0 || !f.file_.keys_of(r.slot, xs)) return;
+      if (!replayed || r.number == 0 || !file.keys_of(r.slot, xs)) return;
       const auto function = static_cast<unsigned>(r.function);
-      const bool passes = r.function < f.filter_.functions_of(r.slot) &&
-                          r.number <= low_mask(f.filter_.function_bits()) &&
+      const bool passes = r.function < filter.functions_of(r.slot) && r.number <= low_mask(filter.function_bits()) &&
                           std::all_of(xs.begin(), xs.end(), [&](auto x) { return accepts(r.number, function, x); });
       if (!passes)
         replayed = forged(r.slot);
-      else if (f.rank(r.number) > f.rank(f.filter_.function(r.slot, function)))
-        Access::table(f.filter_).set_function(r.slot, function, r.number);
+      else if (rank(r.number) > rank(filter.function(r.slot, function)))
+        Access::table(filter).set_function(r.slot, function, r.number);
     });
     NAYSAY_CHECK(std::move(replayed));
-    return f;
+    return file;
   }
 
   bool may_contain(Digest d) const noexcept { return filter_.may_contain(d); }
 
   // True: d is refused from now on. False: it is a key, no function is left, or the file is damaged or full; then
   // nothing has changed.
-  bool adapt(Digest d, float /*cost*/) noexcept {
-    const std::uint64_t slot = filter_.slot_of(d), x = d.lo + filter_.seed();
+  bool adapt(Digest d, float cost) noexcept {
+    bool added = false;
+    const bool refused = adapt(filter_, file_, d, cost, &added);
+    absorbed_ += added;
+    refused_ += !refused;
+    return refused;
+  }
+
+  // The same, with the file that attach() returned for this filter. `added`: a record was written.
+  static bool adapt(VariableHash& filter, SlotFile& file, Digest d, float /*cost*/, bool* added = nullptr) noexcept {
+    const std::uint64_t slot = filter.slot_of(d), x = d.lo + filter.seed();
     std::span<const std::uint64_t> xs;
     SlotFile::Record before[kMaxRemembered];
-    const std::uint64_t count = file_.records_of(slot, before);
-    if (count >= kMaxRemembered || !keys_of(slot, xs) || std::find(xs.begin(), xs.end(), x) != xs.end())
-      return ++refused_, false;
+    const std::uint64_t count = file.records_of(slot, before);
+    // If the keys are damaged, or do not pass their functions, the file was changed since it was opened.
+    if (count >= kMaxRemembered || !file.keys_of(slot, xs) || !pass(filter, slot, xs) ||
+        std::find(xs.begin(), xs.end(), x) != xs.end())
+      return false;
     SlotFile::Record change{slot, 0, 0, x};
-    if (filter_.may_contain(d) && !find({before, count}, xs, change)) return ++refused_, false;
+    if (filter.may_contain(d) && !find(filter, {before, count}, xs, change)) return false;
     for (const SlotFile::Record& r : std::span(before, count))
       if (r.x == x && change.number == 0) return true;  // reported before, and still refused
-    if (!file_.append(change)) return ++refused_, false;
+    if (!file.append(change)) return false;
     if (change.number != 0)
-      Access::table(filter_).set_function(slot, static_cast<unsigned>(change.function), change.number);
-    ++absorbed_;
+      Access::table(filter).set_function(slot, static_cast<unsigned>(change.function), change.number);
+    if (added) *added = true;
     return true;
   }
 
@@ -119,31 +135,26 @@ class AdaptiveVariableHash {
                                                   variable_hash::detail::family::mask_word(x));
   }
 
-  // The keys of a slot. False if they are damaged, or do not pass its functions (then the file was changed since it was
-  // opened).
-  bool keys_of(std::uint64_t slot, std::span<const std::uint64_t>& xs) const noexcept {
-    return file_.keys_of(slot, xs) && pass(slot, xs);
-  }
-  bool pass(std::uint64_t slot, std::span<const std::uint64_t> xs) const noexcept {
-    for (unsigned f = 0; f < filter_.functions_of(slot); ++f)
+  static bool pass(const VariableHash& filter, std::uint64_t slot, std::span<const std::uint64_t> xs) noexcept {
+    for (unsigned f = 0; f < filter.functions_of(slot); ++f)
       for (std::uint64_t x : xs)
-        if (!accepts(filter_.function(slot, f), f, x)) return false;
+        if (!accepts(filter.function(slot, f), f, x)) return false;
     return true;
   }
 
-  bool find(std::span<const SlotFile::Record> remembered, std::span<const std::uint64_t> xs,
-            SlotFile::Record& change) const noexcept {
-    variable_hash::detail::FunctionSearch search(xs, filter_.function_bits());
-    const unsigned k = filter_.functions_of(change.slot);
+  static bool find(const VariableHash& filter, std::span<const SlotFile::Record> remembered,
+                   std::span<const std::uint64_t> xs, SlotFile::Record& change) noexcept {
+    variable_hash::detail::FunctionSearch search(xs, filter.function_bits());
+    const unsigned k = filter.functions_of(change.slot);
     unsigned nearest = ~0u;
     for (unsigned f = 0; f < k; ++f) {
-      const std::uint64_t old = filter_.function(change.slot, f);
+      const std::uint64_t old = filter.function(change.slot, f);
       // Negatives that no other function refuses: the new one must refuse them.
       std::uint64_t alone[kMaxRemembered];
       unsigned alone_count = 0;
       for (const SlotFile::Record& r : remembered) {
         bool held = false;
-        for (unsigned g = 0; g < k && !held; ++g) held = g != f && !accepts(filter_.function(change.slot, g), g, r.x);
+        for (unsigned g = 0; g < k && !held; ++g) held = g != f && !accepts(filter.function(change.slot, g), g, r.x);
         if (!held) alone[alone_count++] = r.x;
       }
       search.turn_to(f);

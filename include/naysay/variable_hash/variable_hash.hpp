@@ -94,8 +94,8 @@ class VariableHash {
 
   using WithKeyFile = AdaptiveVariableHash;  // adaptive_variable_hash.hpp
 
-  // The shape that build() gives a filter of `keys` keys.
-  static Result<variable_hash::VariableHashShape> plan(std::uint64_t keys, const Params& p) {
+  // The shape that build() gives a filter of `keys` keys, but for its functions, which depend on the budget.
+  static Result<variable_hash::VariableHashShape> place(std::uint64_t keys, const Params& p) {
     using namespace variable_hash::detail;
     const auto wrong = [](const std::string& what) { return Error{Errc::invalid_argument, "variable-hash: " + what}; };
     if (p.function_bits > family::kMaxFunctionBits)
@@ -115,6 +115,12 @@ class VariableHash {
         variable_hash::place(keys, p.keys_per_slot > 0 ? p.keys_per_slot : d.keys_per_slot);
     s.tries_log[1] = p.sector_bits != 0 ? p.sector_bits : d.spread_bits;
     s.tries_log[2] = p.bucket_bits != 0 ? p.bucket_bits : d.spread_bits;
+    return s;
+  }
+
+  // The shape that build() gives a filter of `keys` keys.
+  static Result<variable_hash::VariableHashShape> plan(std::uint64_t keys, const Params& p) {
+    NAYSAY_TRY(variable_hash::VariableHashShape s, place(keys, p));
     const std::uint64_t budget = budget_bits(p.bits_per_key, keys);
     variable_hash::choose_functions(s, keys, budget, p.function_bits, p.functions);
     const std::uint64_t needed =
@@ -205,6 +211,7 @@ struct variable_hash::detail::VariableHashAccess {
     return f;
   }
   static VariableHashTable& table(VariableHash& f) noexcept { return f.table_; }
+  static const VariableHashTable& table(const VariableHash& f) noexcept { return f.table_; }
 };
 
 }  // namespace naysay

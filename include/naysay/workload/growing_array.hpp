@@ -10,10 +10,14 @@
 //            tests/cli/slow_test.cpp measures the memory of a build of ten million keys.
 #pragma once
 
+#include <atomic>
 #include <cassert>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -53,6 +57,14 @@ class GrowingArray {
     size_ += elements.size();
     return true;
   }
+  // The same for elements that are written later, through writable(). Until then they are arbitrary.
+  [[nodiscard]] bool extend(std::uint64_t count) noexcept {
+    while (capacity_ - size_ < count)
+      if (!grow()) return false;
+    size_ += count;
+    return true;
+  }
+  T* writable() noexcept { return data_; }
   void clear() noexcept { size_ = 0; }  // keeps the memory
 
   std::uint64_t size() const noexcept { return size_; }
@@ -80,6 +92,53 @@ class GrowingArray {
   T* data_ = nullptr;
   std::uint64_t size_ = 0;
   std::uint64_t capacity_ = 0;
+};
+
+// Appends to a GrowingArray in two steps: one thread gives out places, in order, and any threads fill them.
+//
+//   place(3) --> 0      |. . .|
+//   place(2) --> 3      |. . .|. .|         fill(3, ..) may come before fill(0, ..)
+//
+// The first write to a page makes the system clear it, so that is done by all threads, too.
+//
+// Promises   The elements stand in the order of their places, for any number of threads. The array may be read after
+//            wait(), or when all threads that fill have ended; until then it belongs to this class, which outlives them.
+// Does not   wake wait() if a place is never filled: do not wait after an error.
+template <class T>
+class PlacedAppend {
+ public:
+  explicit PlacedAppend(GrowingArray<T>& array) : array_(array) {}
+
+  // The first of `count` places after all others. Nothing: there is no memory. One thread at a time.
+  std::optional<std::uint64_t> place(std::uint64_t count) {
+    const std::uint64_t first = array_.size();
+    if (array_.capacity() - first < count) {
+      const std::unique_lock alone(growing_);  // the elements may move
+      if (!array_.extend(count)) return {};
+    } else {
+      (void)array_.extend(count);
+    }
+    unfilled_.fetch_add(count, std::memory_order_relaxed);
+    return first;
+  }
+  // On any thread, once for each place.
+  void fill(std::uint64_t first, std::span<const T> elements) {
+    if (elements.empty()) return;
+    {
+      const std::shared_lock written(growing_);
+      std::memcpy(array_.writable() + first, elements.data(), elements.size_bytes());
+    }
+    if (unfilled_.fetch_sub(elements.size(), std::memory_order_release) == elements.size()) unfilled_.notify_all();
+  }
+  // Until all places are filled; then the array may be read.
+  void wait() const noexcept {
+    for (std::uint64_t left; (left = unfilled_.load(std::memory_order_acquire)) != 0;) unfilled_.wait(left);
+  }
+
+ private:
+  GrowingArray<T>& array_;
+  std::shared_mutex growing_;
+  std::atomic<std::uint64_t> unfilled_{0};
 };
 
 }  // namespace naysay

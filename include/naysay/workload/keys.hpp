@@ -126,9 +126,29 @@ inline Result<GrowingArray<Digest>> read_keys(const KeyFile& file, const Hasher&
   return read_keys({&file, 1}, hasher, {.progress = progress}, tally);
 }
 
+// Calls take for one key after the other, many at a time, and keeps none in memory. Stops at the first error of take.
+using TakeKeys = std::function<Result<Ok>(std::span<const Digest> keys)>;
+NAYSAY_EXPORT Result<Ok> for_each_key(std::span<const KeyFile> files, const Hasher& hasher,
+                                      const ReadingOptions& options, const TakeKeys& take, LineTally* tally = nullptr);
+
 struct Negatives {
   GrowingArray<Digest> digests;
   GrowingArray<float> costs;  // one each
+};
+
+// Appends to Negatives, as a take of for_each_negative: gives out places in turn, and any thread fills them.
+class NAYSAY_EXPORT NegativesAppend {
+ public:
+  explicit NegativesAppend(Negatives& all) : all_(all), digests_(all.digests), costs_(all.costs) {}
+
+  Result<Later> operator()(std::span<const Digest> digests, std::span<const float> costs);
+  // Until all places are filled; then the negatives may be read.
+  void wait() const noexcept { digests_.wait(), costs_.wait(); }
+
+ private:
+  Negatives& all_;
+  PlacedAppend<Digest> digests_;
+  PlacedAppend<float> costs_;
 };
 
 // see, if it is given, is called with the bytes of one key after the other, on one thread at a time; false: there is no
@@ -142,11 +162,15 @@ inline Result<Negatives> read_negatives(const KeyFile& file, const Hasher& hashe
   return read_negatives({&file, 1}, hasher, {.progress = progress}, tally);
 }
 
-// Calls take for one negative after the other, many at a time, and keeps none in memory. Stops at the first error of
-// take.
+// Calls take for one negative after the other, as for_each_key does for keys.
 using TakeNegatives = std::function<Result<Ok>(std::span<const Digest> negatives, std::span<const float> costs)>;
 NAYSAY_EXPORT Result<Ok> for_each_negative(std::span<const KeyFile> files, const Hasher& hasher,
                                            const ReadingOptions& options, const TakeNegatives& take,
+                                           LineTally* tally = nullptr);
+// The same for a take that leaves something to any thread (pieces.hpp). Both spans live until that is done.
+using PlaceNegatives = std::function<Result<Later>(std::span<const Digest> negatives, std::span<const float> costs)>;
+NAYSAY_EXPORT Result<Ok> for_each_negative(std::span<const KeyFile> files, const Hasher& hasher,
+                                           const ReadingOptions& options, const PlaceNegatives& take,
                                            LineTally* tally = nullptr);
 
 // A line of a file of negatives, parsed. The message of an error does not name the file.

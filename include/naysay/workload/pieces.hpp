@@ -7,6 +7,8 @@
 //              work work work                               any thread: read or unpack, split at separators, digest
 //                |    |    |
 //              take(a0), take(a1), take(a2), ...            in the order of the input, one at a time
+//                |    |    |
+//              later later later                            any thread: what take() leaves to be done, if anything
 //
 // A cut falls into the middle of a line. Each thread leaves out what stands before the first separator of its piece and
 // after the last one; where pieces are taken the two halves are put together, and worked on as a piece of one line:
@@ -19,7 +21,7 @@
 //
 // Promises   What is taken, and in which order, does not depend on the number of threads, on how a pipe delivers its
 //            bytes, or on how files are packed. Line numbers and the first error are those of reading line by line.
-// Cost       Memory: 2 * threads + 2 pieces and what work() made of them, and the longest line. Files that are unpacked
+// Cost       Memory: 3 * threads + 2 pieces and what work() made of them, and the longest line. Files that are unpacked
 //            before their turn hold what was made of them, up to ReadingOptions::ahead_bytes together.
 #pragma once
 
@@ -33,6 +35,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -100,6 +103,9 @@ struct LineFault {
   std::uint64_t line;  // its number in the piece
 };
 
+// What is left to do for a piece that was taken: on any thread, while others are taken. Empty: nothing.
+using Later = std::function<void()>;
+
 // Where a piece stands.
 struct PiecePlace {
   const KeyFile& file;
@@ -114,7 +120,7 @@ struct Worked {
   std::optional<LineFault> fault = {};
 };
 using WorkOn = std::function<Worked(PieceLines&)>;
-using TakeMade = std::function<Result<Ok>(std::shared_ptr<void>, const PiecePlace&)>;
+using TakeMade = std::function<Result<Later>(std::shared_ptr<void>, const PiecePlace&)>;
 
 NAYSAY_EXPORT Result<Ok> run(std::span<const KeyFile> files, const ReadingOptions& options, const WorkOn& work,
                              const TakeMade& take);
@@ -124,6 +130,8 @@ NAYSAY_EXPORT Result<Ok> run(std::span<const KeyFile> files, const ReadingOption
 // Calls work(lines, made) for every piece, on any thread, with a Made that is empty or was cleared; it goes through all
 // lines, or returns what is wrong with one of them. Then take(made, place), in order. Stops at the first fault or error:
 // what work() made of the lines before a fault is taken first. Made has clear() and bytes(), the memory that it holds.
+// take returns a Result<Ok>, or a Result<Later> that may use the Made. for_each_piece returns after the last Later is done;
+// after an error some are left out. No thread calls take before it has done what it left of an earlier piece.
 template <class Made, class Work, class Take>
 Result<Ok> for_each_piece(std::span<const KeyFile> files, const ReadingOptions& options, Work&& work, Take&& take) {
   // What was taken is used again: fresh memory costs a page fault for every 4 KiB.
@@ -146,13 +154,25 @@ Result<Ok> for_each_piece(std::span<const KeyFile> files, const ReadingOptions& 
         const std::uint64_t bytes = made->bytes();
         return {std::move(made), bytes, std::move(fault)};
       },
-      [&](std::shared_ptr<void> held, const PiecePlace& place) -> Result<Ok> {
+      [&](std::shared_ptr<void> held, const PiecePlace& place) -> Result<Later> {
         auto made = std::static_pointer_cast<Made>(std::move(held));
-        NAYSAY_CHECK(take(*made, place));
-        made->clear();
-        const std::lock_guard lock(mutex);
-        if (spare.size() < most) spare.push_back(std::move(made));
-        return Ok{};
+        const auto use_again = [&](std::shared_ptr<Made> used) {
+          used->clear();
+          const std::lock_guard lock(mutex);
+          if (spare.size() < most) spare.push_back(std::move(used));
+        };
+        if constexpr (std::is_same_v<decltype(take(*made, place)), Result<Later>>) {
+          NAYSAY_TRY(Later later, take(*made, place));
+          if (later)
+            return Later([use_again, later = std::move(later), made]() mutable {
+              later();
+              use_again(std::move(made));
+            });
+        } else {
+          NAYSAY_CHECK(take(*made, place));
+        }
+        use_again(std::move(made));
+        return Later();
       });
 }
 

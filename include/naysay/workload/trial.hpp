@@ -10,7 +10,7 @@
 // read bytes have one more column: `others` are strangers of another kind, strings that look like no list at all.
 //
 // Promises   no known negative is a key; no stranger is a key or a known negative, also when the input repeats itself.
-// Cost       sorts a copy of the keys' digests, and one of the known negatives'.
+// Cost       a DigestSet of the keys, and one of the known negatives if there are strangers; at most 2^32 - 2 of either.
 #pragma once
 
 #include <algorithm>
@@ -19,6 +19,8 @@
 #include <string_view>
 #include <vector>
 
+#include "naysay/core/detail/digest_set.hpp"
+#include "naysay/core/detail/parallel.hpp"
 #include "naysay/core/filter.hpp"
 
 namespace naysay {
@@ -52,26 +54,31 @@ inline bool is_held_back(Digest d, std::uint64_t seed) noexcept {
 
 // Views keys; copies the rest. No strangers given: a tenth of the negatives. Empty costs: each is 1.
 inline Trial make_trial(std::span<const Digest> keys, std::span<const Digest> negatives, std::span<const float> costs,
-                        std::span<const Digest> strangers, std::uint64_t seed, const TrialBytes& bytes = {}) {
-  const auto sorted = [](std::span<const Digest> of) {
-    std::vector<Digest> copy(of.begin(), of.end());
-    std::sort(copy.begin(), copy.end());
-    return copy;
+                        std::span<const Digest> strangers, std::uint64_t seed, const TrialBytes& bytes = {},
+                        unsigned threads = 1) {
+  // The search is the long part, and any thread can do it.
+  const auto are = [&](std::span<const Digest> of, auto&& is) {
+    constexpr std::size_t kPart = std::size_t{1} << 16;
+    std::vector<std::uint8_t> answers(of.size());
+    parallel_for((of.size() + kPart - 1) / kPart, threads, [&](std::uint64_t part) {
+      for (std::size_t i = part * kPart; i < std::min(of.size(), (part + 1) * kPart); ++i) answers[i] = is(of[i]);
+    });
+    return answers;
   };
-  const auto has = [](const std::vector<Digest>& in, Digest d) { return std::binary_search(in.begin(), in.end(), d); };
 
   Trial t;
   t.keys = keys;
   t.key_bytes = bytes.keys;
   t.held_back = strangers.empty();
-  const std::vector<Digest> members = sorted(keys);
+  const DigestSet members = DigestSet::of(keys);
   const auto add_stranger = [&](Digest d, std::span<const std::string_view> texts, std::size_t i) {
     t.strangers.push_back(d);
     if (!texts.empty()) t.stranger_bytes.push_back(texts[i]);
   };
+  const std::vector<std::uint8_t> are_keys = are(negatives, [&](Digest d) { return members.contains(d); });
   for (std::size_t i = 0; i < negatives.size(); ++i) {
     const Digest d = negatives[i];
-    if (has(members, d)) {
+    if (are_keys[i]) {
       ++t.left_out;
     } else if (t.held_back && is_held_back(d, seed)) {
       add_stranger(d, bytes.negatives, i);
@@ -82,9 +89,11 @@ inline Trial make_trial(std::span<const Digest> keys, std::span<const Digest> ne
     }
   }
   if (t.held_back) return t;
-  const std::vector<Digest> known = sorted(t.negatives);
+  const DigestSet known = DigestSet::of(t.negatives);
+  const std::vector<std::uint8_t> are_no_strangers =
+      are(strangers, [&](Digest d) { return members.contains(d) || known.contains(d); });
   for (std::size_t i = 0; i < strangers.size(); ++i) {
-    if (has(members, strangers[i]) || has(known, strangers[i]))
+    if (are_no_strangers[i])
       ++t.left_out;
     else
       add_stranger(strangers[i], bytes.strangers, i);

@@ -18,8 +18,8 @@
 //
 // Promises   body(shard, words) is called exactly once for every shard, empty ones included; words belongs to body and
 //            may be reordered; each shard's keys come in the order of the input, for any number of threads.
-// Cost       a few sequential passes over the digests. Scratch: 8 bytes (SplitBoth: 16) per key of a group. A group is
-//            all keys up to kGroupKeys, and a quarter (an eighth) of them beyond.
+// Cost       a few sequential passes over the digests, each by all threads. Scratch: 8 bytes (SplitBoth: 16) per key of a
+//            group. A group is all keys up to kGroupKeys, and a quarter (an eighth) of them beyond.
 #pragma once
 
 #include <algorithm>
@@ -32,6 +32,7 @@
 #include <utility>
 #include <vector>
 
+#include "naysay/core/detail/bucket_places.hpp"
 #include "naysay/core/detail/parallel.hpp"
 #include "naysay/core/filter.hpp"
 
@@ -61,17 +62,30 @@ struct SplitBoth {
   }
 };
 
+// The shards from `first` on, of `all`: for callers that have a range of them, and count their keys on their own. Shards
+// before the first get numbers that no shard has.
+template <class SplitBy>
+struct SplitFrom {
+  SplitBy split = {};
+  std::uint64_t all = 1, first = 0;
+  auto operator()(Digest d, std::uint64_t) const noexcept {
+    auto to = split(d, all);
+    to.shard -= first;
+    return to;
+  }
+};
+
 inline constexpr std::uint64_t kGroupKeys = std::uint64_t{1} << 21;
 inline constexpr std::uint64_t kGroups = 4;
 
 // How many keys each shard has, copies of one key counted, for filters that plan their shards before they solve them.
 // Requires shards >= 1.
 template <class SplitBy = SplitByHi>
-std::vector<std::uint64_t> shard_counts(std::span<const Digest> keys, std::uint64_t shards, SplitBy split = {}) {
+std::vector<std::uint64_t> shard_counts(std::span<const Digest> keys, std::uint64_t shards, SplitBy split = {},
+                                        unsigned threads = 1) {
   if (shards == 1) return {keys.size()};
-  std::vector<std::uint64_t> counts(shards, 0);
-  for (const Digest& d : keys) ++counts[split(d, shards).shard];
-  return counts;
+  return BucketPlaces(keys.size(), shards, threads, [=](std::uint64_t i) { return split(keys[i], shards).shard; })
+      .counts();
 }
 
 // The words of the keys of a few neighbouring shards, side by side.
@@ -81,7 +95,7 @@ class GatheredShards {
   // Shards first .. last - 1. Requires counts = shard_counts(keys, counts.size(), split).
   template <class SplitBy = SplitByHi>
   void gather(std::span<const Digest> keys, std::span<const std::uint64_t> counts, std::uint64_t first,
-              std::uint64_t last, SplitBy split = {}) {
+              std::uint64_t last, SplitBy split = {}, unsigned threads = 1) {
     first_ = first;
     offset_.assign(last - first + 1, 0);
     for (std::uint64_t s = first; s < last; ++s) offset_[s - first + 1] = offset_[s - first] + counts[s];
@@ -90,9 +104,19 @@ class GatheredShards {
       words_ = std::make_unique_for_overwrite<Word[]>(offset_.back());  // pages never touched are never made
       size_ = offset_.back();
     }
+    const std::uint64_t shards = counts.size();
+    if (threads > 1) {
+      // Shards before the first wrap, and are left out.
+      BucketPlaces places(keys.size(), last - first, threads,
+                          [=](std::uint64_t i) { return split(keys[i], shards).shard - first; });
+      places.run([&](std::uint64_t i, std::uint64_t s, std::uint64_t place) {
+        words_[offset_[s] + place] = split(keys[i], shards).word;
+      });
+      return;
+    }
     std::vector<std::uint64_t> fill(offset_.begin(), offset_.end() - 1);
     for (const Digest& d : keys) {
-      const auto to = split(d, counts.size());
+      const auto to = split(d, shards);
       const std::uint64_t s = to.shard - first;  // wraps for shards before the first
       if (s < last - first) words_[fill[s]++] = to.word;
     }
@@ -120,7 +144,7 @@ void for_each_shard(std::span<const Digest> keys, std::span<const std::uint64_t>
   for (std::uint64_t first = 0; first < shards;) {
     std::uint64_t last = first, total = 0;
     while (last < shards && (last == first || total + counts[last] <= limit)) total += counts[last++];
-    group.gather(keys, counts, first, last, split);
+    group.gather(keys, counts, first, last, split, threads);
     parallel_for(last - first, threads, [&](std::uint64_t s) { body(first + s, group[first + s]); });
     first = last;
   }
@@ -129,7 +153,8 @@ void for_each_shard(std::span<const Digest> keys, std::span<const std::uint64_t>
 template <class Body, class SplitBy = SplitByHi>
 void for_each_shard(std::span<const Digest> keys, std::uint64_t shards, unsigned threads, Body&& body,
                     SplitBy split = {}) {
-  for_each_shard(keys, std::span<const std::uint64_t>(shard_counts(keys, shards, split)), threads, body, split);
+  for_each_shard(keys, std::span<const std::uint64_t>(shard_counts(keys, shards, split, threads)), threads, body,
+                 split);
 }
 
 // Tells a build's progress callback how many shards are done: from any thread, one call at a time. A build that it

@@ -22,6 +22,7 @@
 
 #include "naysay/core/filter.hpp"
 #include "naysay/cuckoo/cuckoo_rates.hpp"
+#include "naysay/cuckoo/detail/chain.hpp"
 
 namespace naysay {
 class Cuckoo;
@@ -53,9 +54,9 @@ class Buckets {
   std::uint64_t size() const noexcept { return buckets_; }
 
   // Calls body with the width as a constant: those whose buckets have 4, 6 or 8 whole bytes, the usual one first, and 0
-  // for all others (B = 0: the width is b_).
+  // for all others (B = 0: the width is b_). Inlined, so that a digest stays in registers.
   template <class Body>
-  bool for_width(Body body) const noexcept {
+  [[gnu::always_inline]] bool for_width(Body body) const noexcept {
     if (b_ == 12) [[likely]]
       return body(std::integral_constant<unsigned, 12>{});
     if (b_ == 8) [[likely]]
@@ -195,7 +196,6 @@ class Buckets {
   friend class naysay::Cuckoo;  // its fields() names the members
 
   static constexpr unsigned kOneProduct = 12;  // see partner()
-  static constexpr unsigned kMaxNodes = 2048;  // with 1024, 4-bit tables of 1e6 keys reached 0.965; with 8192, 0.975
   static constexpr auto kLanes = [] {
     std::array<PackedFields, kWidest + 1> lanes{};
     for (unsigned b = kNarrowest; b <= kWidest; ++b) lanes[b] = PackedFields(b, b <= kNarrow ? 4 : 2);
@@ -279,53 +279,20 @@ class Buckets {
     return true;
   }
 
-  // Both buckets are full: finds the shortest chain of moves that ends in an empty slot, then moves along it from its
-  // end. A shortest chain has no bucket twice, so no move disturbs an earlier one. A random walk would move before it
-  // knows whether it succeeds, and has longer chains. False, and nothing moved, if the first kMaxNodes buckets reached
-  // are full.
+  // Both buckets are full. False, and nothing moved, if the first kMaxNodes buckets reached are full.
   bool make_room(Place at) noexcept {
-    struct Node {
-      std::uint32_t bucket;
-      std::uint16_t parent;
-      std::uint16_t bit;  // of the slot in the parent bucket whose fingerprint has this as its other bucket
-    };
-    Node nodes[kMaxNodes];
-    nodes[0] = {static_cast<std::uint32_t>(at.first), 0, 0};
-    nodes[1] = {static_cast<std::uint32_t>(at.second), 1, 0};
-    unsigned reached = 2;
-    // In a small table that is full the same buckets would be reached again and again; in a large one hardly any.
-    const bool small = buckets_ <= kMaxNodes;
-    std::uint64_t seen[kMaxNodes / 64];
-    if (small) {
-      std::fill(std::begin(seen), std::end(seen), 0);
-      set_bit(seen, at.first);
-      set_bit(seen, at.second);
-    }
-    for (unsigned i = 0; i < reached; ++i) {
-      for (unsigned slot = 0; slot < kSlots; ++slot) {
-        int bit = static_cast<int>(slot * b_);
-        const std::uint32_t f = get(nodes[i].bucket, bit);
-        std::uint64_t to = partner(nodes[i].bucket, f);
-        int gap = find(to, empty());
-        if (gap < 0) {
-          if (reached == kMaxNodes || (small ? test_bit(seen, to) : to == nodes[nodes[i].parent].bucket)) continue;
-          nodes[reached++] = {static_cast<std::uint32_t>(to), static_cast<std::uint16_t>(i),
-                              static_cast<std::uint16_t>(bit)};
-          if (small) set_bit(seen, to);
-          continue;
-        }
-        for (unsigned j = i;; j = nodes[j].parent) {
-          put(to, gap, get(nodes[j].bucket, bit));
-          to = nodes[j].bucket;
-          gap = bit;
-          if (nodes[j].parent == j) break;
-          bit = nodes[j].bit;
-        }
-        put(to, gap, at.fingerprint);
-        return true;
-      }
-    }
-    return false;
+    const auto bit = [this](int slot) { return slot * static_cast<int>(b_); };
+    const FreeSlot free = free_a_slot<kSlots>(
+        at.first, at.second, buckets_,
+        [&](std::uint64_t bucket, int slot) { return partner(bucket, get(bucket, bit(slot))); },
+        [&](std::uint64_t bucket) {
+          const int gap = find(bucket, empty());
+          return gap < 0 ? -1 : gap / static_cast<int>(b_);
+        },
+        [&](std::uint64_t from, int slot, std::uint64_t to, int gap) { put(to, bit(gap), get(from, bit(slot))); });
+    if (free.slot < 0) return false;
+    put(free.bucket, bit(free.slot), at.fingerprint);
+    return true;
   }
 
   Array<std::uint64_t> words_;

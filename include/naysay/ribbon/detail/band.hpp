@@ -57,31 +57,12 @@ struct Coefficients {
     out[w / 64] = (word[w / 64 - 1] >> 1) >> (63 - shift);
     return out;
   }
-  bool is_zero() const noexcept {
-    std::uint64_t any = 0;
-    for (std::uint64_t x : word) any |= x;
-    return any == 0;
-  }
-  void add(const Coefficients& other) noexcept {
-    for (unsigned i = 0; i < w / 64; ++i) word[i] ^= other.word[i];
-  }
-  // Drops the zeros in front and returns how many there were. Requires !is_zero().
-  unsigned drop_zeros() noexcept {
-    if constexpr (w == 64) {
-      const auto zeros = static_cast<unsigned>(std::countr_zero(word[0]));
-      word[0] >>= zeros;
-      return zeros;
-    } else {
-      if (word[0] == 0) [[unlikely]] {
-        const auto zeros = static_cast<unsigned>(std::countr_zero(word[1]));
-        word = {word[1] >> zeros, 0};
-        return 64 + zeros;
-      }
-      const auto zeros = static_cast<unsigned>(std::countr_zero(word[0]));
-      word[0] = (word[0] >> zeros) | ((word[1] << 1) << (63 - zeros));
-      word[1] >>= zeros;
-      return zeros;
-    }
+  // Those from `shift` (1 to 63) on.
+  Coefficients after(unsigned shift) const noexcept {
+    Coefficients out;
+    out.word[0] = word[0] >> shift;
+    if constexpr (w == 128) out.word = {out.word[0] | word[1] << (64 - shift), word[1] >> shift};
+    return out;
   }
 };
 
@@ -120,15 +101,10 @@ class Band {
   }
 
   // Only the planes in `planes` (a mask) are compared.
-  Added add(Equation<w> e, std::uint32_t planes) noexcept {
-    while (true) {
-      if (is_free(e.start)) {
-        rows_[e.start] = e.coefficients;
-        bits_[e.start] = e.bits;
-        return {Fate::placed, e.start};
-      }
-      if (!reduce(e)) return {(e.bits & planes) == 0 ? Fate::implied : Fate::refused, 0};
-    }
+  Added add(const Equation<w>& e, std::uint32_t planes) noexcept {
+    Lanes<1> lane(*this);
+    lane.load(0, e);
+    return lane.finish(0, planes);
   }
 
   // Adds equation(0) .. equation(count - 1). False as soon as one is refused; some of the others are added by then.
@@ -159,6 +135,7 @@ class Band {
     bits_[slot] = bits;
   }
   std::uint32_t bits(std::uint32_t slot) const noexcept { return bits_[slot]; }
+  const Coefficients<w>& row(std::uint32_t slot) const noexcept { return rows_[slot]; }  // all 0 if it is free
 
   // Writes planes first .. first + count - 1 of the solution into blocks of `stride` words. Slot 0 is bit `phase`
   // (less than 64) of the first block; bits before it and after the last slot are written as 0.
@@ -188,16 +165,64 @@ class Band {
 
  private:
   // Equations processed together. With more of them the compiler runs out of registers.
-  static constexpr unsigned kLanes = w == 64 ? 4 : 3;
+  static constexpr unsigned kLanes = 4;
+  static constexpr std::uint32_t kReady = 32;  // equations made together
 
-  // Adds the row at its start, which is not free. False if nothing is left.
-  [[gnu::always_inline]] bool reduce(Equation<w>& e) const noexcept {
-    e.coefficients.add(rows_[e.start]);
-    e.bits ^= bits_[e.start];
-    if (e.coefficients.is_zero()) return false;
-    e.start += e.coefficients.drop_zeros();
-    return true;
-  }
+  // `count` equations that are added together. One array for each part of them, and the rows as two pointers: GCC 12
+  // keeps an array of equations in memory, and reads the pointers again after every row that it writes.
+  template <unsigned count>
+  struct Lanes {
+    Coefficients<w>* const rows;
+    std::uint32_t* const row_bits;
+    std::uint64_t near[count], far[count], start[count];  // far: only if w = 128
+    std::uint32_t bits[count];
+
+    explicit Lanes(Band& band) noexcept : rows(band.rows_.data()), row_bits(band.bits_.data()) {}
+    [[gnu::always_inline]] void load(unsigned l, const Equation<w>& e) noexcept {
+      near[l] = e.coefficients.word[0];
+      if constexpr (w == 128) far[l] = e.coefficients.word[1];
+      start[l] = e.start;
+      bits[l] = e.bits;
+    }
+    // Stores the equation if its start is free.
+    [[gnu::always_inline]] bool place(unsigned l) const noexcept {
+      Coefficients<w>& row = rows[start[l]];
+      if (row.word[0] != 0) return false;
+      row.word[0] = near[l];
+      if constexpr (w == 128) row.word[1] = far[l];
+      row_bits[start[l]] = bits[l];
+      return true;
+    }
+    // Adds the row at its start, which is not free. False if nothing is left.
+    [[gnu::always_inline]] bool reduce(unsigned l) noexcept {
+      const Coefficients<w>& row = rows[start[l]];
+      bits[l] ^= row_bits[start[l]];
+      near[l] ^= row.word[0];
+      if constexpr (w == 128) far[l] ^= row.word[1];
+      if (near[l] == 0) [[unlikely]] {
+        if (w == 64 || far[l] == 0) return false;
+        const auto zeros = static_cast<unsigned>(std::countr_zero(far[l]));
+        near[l] = far[l] >> zeros;
+        far[l] = 0;
+        start[l] += 64 + zeros;
+        return true;
+      }
+      const auto zeros = static_cast<unsigned>(std::countr_zero(near[l]));
+      near[l] >>= zeros;
+      if constexpr (w == 128) {
+        near[l] |= (far[l] << 1) << (63 - zeros);
+        far[l] >>= zeros;
+      }
+      start[l] += zeros;
+      return true;
+    }
+    // Adds rows until the equation is placed or nothing is left.
+    [[gnu::always_inline]] Added finish(unsigned l, std::uint32_t planes) noexcept {
+      while (!place(l))
+        if (!reduce(l)) return {(bits[l] & planes) == 0 ? Fate::implied : Fate::refused, 0};
+      return {Fate::placed, static_cast<std::uint32_t>(start[l])};
+    }
+  };
 
   // Calls note(slot) for each slot that it uses.
   template <class Make, class Note>
@@ -208,43 +233,60 @@ class Band {
 #endif
     return add_all_body(count, planes, equation, note);
   }
-  template <class Note>
-  [[gnu::always_inline]] bool add_noted(const Equation<w>& e, std::uint32_t planes, const Note& note) noexcept {
-    const Added added = add(e, planes);
-    if (added.fate == Fate::placed) note(added.slot);
-    return added.fate != Fate::refused;
-  }
+  // The equations are made a few dozen at a time, so that the loop of the lanes has all registers for itself.
   template <class Make, class Note>
   [[gnu::always_inline]] bool add_all_body(std::uint32_t count, std::uint32_t planes, const Make& equation,
                                            const Note& note) noexcept {
-    std::uint32_t next = 0;
-    if (count >= kLanes) {
-      std::array<Equation<w>, kLanes> lane;
-      for (auto& e : lane) e = equation(next++);
-      while (true) {
+    std::array<Equation<w>, kReady> ready;
+    std::uint32_t made = 0, next = 0, end = 0;  // equations made; those that wait are ready[next] .. ready[end - 1]
+    const auto make = [&]() __attribute__((always_inline)) {
+      next = 0;
+      for (end = 0; end < kReady && made < count; ++end, ++made) ready[end] = equation(made);
+      return end != 0;
+    };
+    Lanes<kLanes> lanes(*this);
+    const auto finish = [&](unsigned l) __attribute__((always_inline)) {
+      const Added added = lanes.finish(l, planes);
+      if (added.fate == Fate::placed) note(added.slot);
+      return added.fate != Fate::refused;
+    };
+    (void)make();
+    if (count < kLanes) {
+      for (; next < end; ++next) {
+        lanes.load(0, ready[next]);
+        if (!finish(0)) return false;
+      }
+      return true;
+    }
+#pragma GCC unroll 8
+    for (unsigned l = 0; l < kLanes; ++l) lanes.load(l, ready[next++]);
+    while (true) {
+      unsigned idle = kLanes;  // a lane that needs another equation
+      while (idle == kLanes) {
+#pragma GCC unroll 8
         for (unsigned l = 0; l < kLanes; ++l) {
-          Equation<w>& e = lane[l];
-          if (is_free(e.start)) {
-            rows_[e.start] = e.coefficients;
-            bits_[e.start] = e.bits;
-            note(e.start);
-          } else if (reduce(e)) {
+          if (lanes.place(l)) {
+            note(static_cast<std::uint32_t>(lanes.start[l]));
+          } else if (lanes.reduce(l)) {
             continue;
-          } else if ((e.bits & planes) != 0) {
+          } else if ((lanes.bits[l] & planes) != 0) {
             return false;
           }
-          if (next == count) {  // no more equations for this lane; the others finish one by one
-            for (unsigned other = 0; other < kLanes; ++other)
-              if (other != l && !add_noted(lane[other], planes, note)) return false;
-            return true;
+          if (next == end) {
+            idle = l;
+            break;
           }
-          e = equation(next++);
+          lanes.load(l, ready[next++]);
         }
       }
+      const bool more = make();
+#pragma GCC unroll 8
+      for (unsigned l = 0; l < kLanes; ++l) {
+        if (more && l == idle) lanes.load(l, ready[next++]);
+        if (!more && l != idle && !finish(l)) return false;  // the others finish one by one
+      }
+      if (!more) return true;
     }
-    for (; next < count; ++next)
-      if (!add_noted(equation(next), planes, note)) return false;
-    return true;
   }
 
   static bool parity(std::uint64_t x) noexcept { return __builtin_parityll(x); }

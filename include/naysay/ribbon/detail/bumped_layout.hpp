@@ -41,6 +41,7 @@
 #include <cassert>
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -78,6 +79,7 @@ class BumpedLayout {
       // more than a poor block has.
       return RibbonLayout::poor_words(rich / 64) + (slots / 64 + 1) * planes + (rich != 0);
     }
+    double mean_planes() const noexcept { return planes + static_cast<double>(rich) / static_cast<double>(slots); }
     std::uint64_t bits() const noexcept { return kScalarBits + 8 * divide_up(buckets(), 4) + 64 * words(); }
   };
 
@@ -85,10 +87,10 @@ class BumpedLayout {
   BumpedLayout() = default;
   bool is_absent() const noexcept { return slots_ == 0; }
 
-  // Zeroed planes, and no key bumped.
-  explicit BumpedLayout(const Shape& shape)
+  // Zeroed planes, and no key bumped; sparse for a filter that is built in parts.
+  explicit BumpedLayout(const Shape& shape, Zeros zeros = Zeros::dense)
       : thresholds_(divide_up(shape.buckets(), 4)),
-        words_(shape.words()),
+        words_(Array<std::uint64_t>::make_zeros(shape.words(), zeros)),
         slots_(shape.slots),
         rich_(shape.rich),
         planes_(shape.planes) {
@@ -106,9 +108,31 @@ class BumpedLayout {
   std::uint64_t* block(std::uint64_t slot) noexcept {
     return words_.mutable_data() + (slot < rich_ ? 0 : poor_) + slot / 64 * planes_of(slot);
   }
+  // The words of slots begin .. end - 1, both the borders of segments; and the bytes of their thresholds.
+  struct PieceRange {
+    std::uint64_t first = 0, last = 0;
+  };
+  PieceRange word_range(std::uint64_t begin, std::uint64_t end) const noexcept {
+    const auto word = [&](std::uint64_t slot, bool rich) { return (rich ? 0 : poor_) + slot / 64 * (planes_ + rich); };
+    if (begin == end) return {};
+    return {word(begin, begin < rich_), word(end, end <= rich_)};
+  }
+  PieceRange threshold_range(std::uint64_t begin, std::uint64_t end) const noexcept {
+    if (begin == end) return {};
+    return {begin / kStep, end == slots_ ? thresholds_.size() : end / kStep};
+  }
+  // Sets what another layout of the same shape has there. False if it does not fit.
+  bool put_words(std::uint64_t first, std::span<const std::uint64_t> words) noexcept {
+    if (first > words_.size() || words.size() > words_.size() - first) return false;
+    std::copy(words.begin(), words.end(), words_.mutable_data() + first);
+    return true;
+  }
+  void put_thresholds(std::uint64_t at, std::uint8_t four) noexcept { thresholds_.at_mut(at) = four; }
+  Shape shape() const noexcept { return {slots_, planes_, rich_}; }
+
   unsigned planes_of(std::uint64_t slot) const noexcept { return planes_ + (slot < rich_); }
 
-  double mean_planes() const noexcept { return planes_ + static_cast<double>(rich_) / static_cast<double>(slots_); }
+  double mean_planes() const noexcept { return shape().mean_planes(); }
   // Of strangers, and of keys nearly.
   double bumped_share() const noexcept {
     return 1 - static_cast<double>(kept_.rich + kept_.poor) / static_cast<double>(slots_);
@@ -145,8 +169,8 @@ class BumpedLayout {
                      " slots are rich; they must be a multiple of 512 and fewer than all");
     if (planes_ > kMaxPlanes - (rich_ != 0))
       return corrupt(std::to_string(planes_) + " planes; there must be at most " + std::to_string(kMaxPlanes));
-    const Shape shape{slots_, planes_, rich_};
-    if (thresholds_.size() != divide_up(shape.buckets(), 4) || words_.size() != shape.words())
+    const Shape own = shape();
+    if (thresholds_.size() != divide_up(own.buckets(), 4) || words_.size() != own.words())
       return corrupt(std::to_string(slots_) + " slots do not make " + std::to_string(thresholds_.size()) +
                      " bytes of thresholds and " + std::to_string(words_.size()) + " words");
     if (threshold(slots_ / kBucket) != kAllBumped || (rich_ != 0 && threshold(rich_ / kBucket) != kAllBumped))

@@ -52,8 +52,9 @@ struct BumpedPair {
   RibbonLayout second;
 };
 
-[[gnu::noinline]] inline bool second_one(const BumpedPair& f, std::uint64_t lo, std::uint64_t hi) noexcept {
-  return may_contain(f.second, bumped_digest(lo, hi));
+template <Simd known>
+[[gnu::noinline]] bool second_one(const BumpedPair& f, std::uint64_t lo, std::uint64_t hi) noexcept {
+  return may_contain<known>(f.second, bumped_digest(lo, hi));
 }
 
 // Bumped keys of a batch whose answers are still to come.
@@ -92,7 +93,7 @@ class BumpedQueue {
 [[gnu::noinline]] inline bool bumped_scalar(const BumpedPair& f, std::uint64_t lo, std::uint64_t hi) noexcept {
   const BumpedSpot at = bumped_spot(hi, f.band.slots());
   if (f.band.is_bumped(at.start)) [[unlikely]]
-    return second_one(f, lo, hi);
+    return second_one<Simd::scalar>(f, lo, hi);
   return test_scalar<64>(bumped_probe(f.band, lo, at));
 }
 
@@ -119,7 +120,7 @@ NAYSAY_TARGET(NAYSAY_AVX2)
 inline bool bumped_avx2(const BumpedPair& f, std::uint64_t lo, std::uint64_t hi) noexcept {
   const BumpedSpot at = bumped_spot(hi, f.band.slots());
   if (f.band.is_bumped(at.start)) [[unlikely]]
-    return second_one(f, lo, hi);
+    return second_one<Simd::avx2>(f, lo, hi);
   return test_avx2<64>(bumped_probe(f.band, lo, at));
 }
 
@@ -127,7 +128,7 @@ inline bool bumped_avx2(const BumpedPair& f, std::uint64_t lo, std::uint64_t hi)
                                                                              std::uint64_t hi) noexcept {
   const BumpedSpot at = bumped_spot(hi, f.band.slots());
   if (f.band.is_bumped(at.start)) [[unlikely]]
-    return second_one(f, lo, hi);
+    return second_one<Simd::avx512>(f, lo, hi);
   const RibbonProbe p = bumped_probe(f.band, lo, at);
   std::uint32_t wrong = wrong512<64>(p, 0, p.planes, _bzhi_u32(0xff, p.planes));
   // As often for poor keys as for rich ones: a branch on the planes of the key could not be predicted.
@@ -142,7 +143,7 @@ inline bool bumped_avx512(const BumpedPair& f, std::uint64_t lo, std::uint64_t h
     return bumped_any_avx512(f, lo, hi);
   const BumpedSpot at = bumped_spot(hi, f.band.slots());
   if (f.band.is_bumped(at.start)) [[unlikely]]
-    return second_one(f, lo, hi);
+    return second_one<Simd::avx512>(f, lo, hi);
   const std::uint64_t h = lo * kBumpedFactor, *block = f.band.words() + at.start / 64 * 8;
   const __m512i window = _mm512_shrdv_epi64(_mm512_loadu_si512(block), _mm512_loadu_si512(block + 8),
                                             everywhere(at.start));  // shifts by the count modulo 64
@@ -223,10 +224,11 @@ inline void bumped_batch_avx512(const BumpedPair& f, std::span<const Digest> key
 #endif
 
 // Requires that neither is absent.
+template <Simd known = kCompiledFor>
 [[gnu::always_inline]] inline bool may_contain(const BumpedPair& f, Digest d) noexcept {
 #if NAYSAY_X86
-  if (simd() == Simd::avx512) return bumped_avx512(f, d.lo, d.hi);
-  if (simd() == Simd::avx2) return bumped_avx2(f, d.lo, d.hi);
+  if (simd<known>() == Simd::avx512) return bumped_avx512(f, d.lo, d.hi);
+  if (simd<known>() == Simd::avx2) return bumped_avx2(f, d.lo, d.hi);
 #endif
   return bumped_scalar(f, d.lo, d.hi);
 }

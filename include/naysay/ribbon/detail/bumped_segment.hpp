@@ -50,6 +50,12 @@ class BumpedSegments {
     if (segment == count_) return slots_;
     return segment < rich_count_ ? segment << kLog : rich_ + ((segment - rich_count_) << kLog);
   }
+  // The smallest digest.hi of a segment's keys.
+  std::uint64_t first_hi(std::uint64_t segment) const noexcept {
+    if (segment == 0) return 0;
+    const Uint128 start = begin(segment) - (BumpedLayout::kWidth - 1);
+    return static_cast<std::uint64_t>(((start << 64) + slots_ - 1) / slots_);
+  }
   // A split for core/detail/shards.hpp.
   ShardSplit<Digest> operator()(Digest d, std::uint64_t) const noexcept {
     const std::uint64_t x = bumped_spot(d.hi, slots_).start + (BumpedLayout::kWidth - 1);
@@ -152,22 +158,21 @@ class BumpedSegment {
   Band<BumpedLayout::kWidth> band_;
 };
 
-// Fills a layout of this shape, in which nothing is set yet. Returns the bumped keys, in the order of the segments; fewer
-// if the build is cancelled.
-inline std::vector<Digest> fill_bumped(BumpedLayout& layout, const BumpedLayout::Shape& shape,
-                                       std::span<const Digest> keys, const BuildOptions& o) {
-  const BumpedSegments segments(shape);
-  std::vector<std::vector<Digest>> bumped(segments.size());
-  ShardsDone done(o, "ribbon: solving segments", segments.size());
+// Fills the segments from `first` on that have this many keys each, in a layout in which they are not set yet. Other
+// keys are ignored. Returns the bumped keys, in the order of the segments; fewer if the build is cancelled.
+inline std::vector<Digest> fill_bumped(BumpedLayout& layout, const BumpedSegments& segments,
+                                       std::span<const Digest> keys, std::span<const std::uint64_t> counts,
+                                       std::uint64_t first, const BuildOptions& o) {
+  std::vector<std::vector<Digest>> bumped(counts.size());
+  ShardsDone done(o, "ribbon: solving segments", counts.size());
   for_each_shard(
-      keys, segments.size(), o.threads,
-      [&](std::uint64_t s, std::span<const Digest> own) {
+      keys, counts, o.threads,
+      [&](std::uint64_t i, std::span<const Digest> own) {
         if (o.cancelled()) return;
-        bumped[s] = BumpedSegment(layout, segments.begin(s), segments.begin(s + 1)).build(own);
+        bumped[i] = BumpedSegment(layout, segments.begin(first + i), segments.begin(first + i + 1)).build(own);
         done.one_more();
       },
-      segments);
-  layout.count_kept();
+      SplitFrom<BumpedSegments>{segments, segments.size(), first});
   std::vector<Digest> all;
   for (const auto& some : bumped) all.insert(all.end(), some.begin(), some.end());
   return all;

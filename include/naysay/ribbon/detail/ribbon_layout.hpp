@@ -125,12 +125,10 @@ class RibbonLayout {
   RibbonLayout() = default;
   bool is_absent() const noexcept { return shards_ == 0; }
 
-  // Memory for the words of all shards, or only for those that are written: of a filter that is built in parts.
-  enum class Words { dense, sparse };
-
-  // Zeroed planes for shards of these sizes. Requires width 64 or 128, width <= each size <= kMaxSlots - 64,
-  // fits(sizes), and mix.rich < sizes.size(). The last rich shard may get up to 63 slots more than its size.
-  RibbonLayout(unsigned width, Mix mix, std::span<const std::uint32_t> sizes, Words memory = Words::dense)
+  // Zeroed planes for shards of these sizes; sparse ones for a filter that is built in parts. Requires width 64 or 128,
+  // width <= each size <= kMaxSlots - 64, fits(sizes), and mix.rich < sizes.size(). The last rich shard may get up to 63
+  // slots more than its size.
+  RibbonLayout(unsigned width, Mix mix, std::span<const std::uint32_t> sizes, Zeros zeros = Zeros::dense)
       : table_(sizes.size() + 1),
         shards_(sizes.size()),
         rich_(mix.rich),
@@ -150,7 +148,7 @@ class RibbonLayout {
     // word, because a vector reads one plane more than a poor shard has.
     poor_ = poor_words(rich_blocks_);
     const std::uint64_t words = poor_ + words_for_bits(end + 1) * planes_ + (rich_ != 0);
-    words_ = memory == Words::dense ? Array<std::uint64_t>(words) : Array<std::uint64_t>::make_sparse(words);
+    words_ = Array<std::uint64_t>::make_zeros(words, zeros);
   }
 
   // The offset that makes poor + q * planes the first word of block q: one word for each rich block, rounded up to a

@@ -76,10 +76,11 @@ void query_batch(const RibbonLayout& f, std::span<const Digest> keys, std::uint8
 }
 
 // Requires !f.is_absent().
-inline bool may_contain(const RibbonLayout& f, Digest d) noexcept {
+template <Simd known = kCompiledFor>
+bool may_contain(const RibbonLayout& f, Digest d) noexcept {
 #if NAYSAY_X86
-  if (simd() == Simd::avx512) return f.width() == 64 ? one_avx512<64>(f, d) : one_avx512<128>(f, d);
-  if (simd() == Simd::avx2) return f.width() == 64 ? one_avx2<64>(f, d) : one_avx2<128>(f, d);
+  if (simd<known>() == Simd::avx512) return f.width() == 64 ? one_avx512<64>(f, d) : one_avx512<128>(f, d);
+  if (simd<known>() == Simd::avx2) return f.width() == 64 ? one_avx2<64>(f, d) : one_avx2<128>(f, d);
 #endif
   return f.width() == 64 ? one_scalar<64>(f, d) : one_scalar<128>(f, d);
 }

@@ -21,13 +21,13 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <numeric>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "naysay/core/detail/memory.hpp"
+#include "naysay/core/detail/part_checks.hpp"
 #include "naysay/core/parts.hpp"
 #include "naysay/ribbon/detail/taught_ribbon_build.hpp"
 
@@ -103,40 +103,16 @@ class TaughtParts {
 
   Result<Ok> agreed(Result<Ok> own) { return share_.peers ? share_.peers->agree(std::move(own)) : own; }
 
-  static Error damaged(const FilterPart& part) {
-    return {Errc::corrupt, "taught-ribbon: the part of shards " + std::to_string(part.first) + " to " +
-                               std::to_string(part.last) + " does not have the numbers or words that these need"};
-  }
+  static Error damaged(const FilterPart& part) { return damaged_part("taught-ribbon", part); }
   static Error second_round() {
     return {Errc::out_of_budget,
             "taught-ribbon: the budget has no room for all known negatives that are left over; which of them it has "
             "room for must be planned from all parts, and the parts built again"};
   }
 
-  // A key without a place in the counts would be written beyond those of its group.
-  Result<Ok> check_input() const {
-    const auto wrong = [](const std::string& what) {
-      return Error{Errc::invalid_argument, "taught-ribbon: " + what + "; count the keys of every shard of the plan"};
-    };
-    const std::uint64_t shards = b_.shards_, first = b_.first_, last = b_.last_;
-    if (share_.counts.size() != shards)
-      return wrong("keys of " + std::to_string(share_.counts.size()) + " shards are counted, and the plan has " +
-                   std::to_string(shards));
-    if (first > last || last > shards)
-      return wrong("shards " + std::to_string(first) + " to " + std::to_string(last) + " are no range of " +
-                   std::to_string(shards));
-    std::vector<std::uint64_t> found(last - first);
-    for (const Digest& d : b_.w_.keys)
-      if (falls_into(d, {first, last}, shards)) ++found[fast_range(d.hi, shards) - first];
-    for (std::uint64_t s = first; s < last; ++s)
-      if (found[s - first] != share_.counts[s])
-        return wrong("shard " + std::to_string(s) + " has " + std::to_string(found[s - first]) + " keys, and " +
-                     std::to_string(share_.counts[s]) + " are counted");
-    return Ok{};
-  }
-
   Result<Ok> teach(FilterPart& part) {
-    NAYSAY_CHECK(check_input());
+    NAYSAY_CHECK(check_part_input("taught-ribbon", ShardMap(b_.shards_),
+                                  {.workload = b_.w_, .first = b_.first_, .last = b_.last_, .counts = share_.counts}));
     part.first = b_.first_, part.last = b_.last_;
     part.tables.resize(7);
     part.words.resize(2);
@@ -154,7 +130,7 @@ class TaughtParts {
       part.tables[1].values =
           column(part.last - part.first, [&](std::uint64_t i) { return main.place(part.first + i).seed; });
       const auto range = main.word_range(part.first, part.last);
-      part.words[0] = {range.first, copied({main.words() + range.first, main.words() + range.last})};
+      part.words[0] = copied_words(main.words(), range.first, range.last);
       b_.f_.main = RibbonLayout();
       NAYSAY_CHECK(b_.place_main());  // the shape again, without its words: they are in the part
     }
@@ -171,7 +147,7 @@ class TaughtParts {
     part.tables[3].values = column(n, [&](std::uint64_t i) { return exact.place(i).seed; });
     if (n != 0) {
       const auto range = exact.word_range(0, n);
-      part.words[1] = {0, copied({exact.words() + range.first, exact.words() + range.last})};
+      part.words[1] = copied_words(exact.words(), 0, range.last);
     }
     return Ok{};
   }
@@ -196,17 +172,7 @@ class TaughtParts {
 
   // The main planes of the whole filter, empty. Requires the parts in order, and that they hold all shards.
   Result<Ok> shape(std::span<const FilterPart> parts) {
-    for (const FilterPart& part : parts) {
-      if (part.tables.size() != 7 || part.words.size() != 2 || part.first != b_.counts_.size() ||
-          part.last < part.first || part.tables[0].values.size() != part.last - part.first)
-        return damaged(part);
-      b_.counts_.insert(b_.counts_.end(), part.tables[0].values.begin(), part.tables[0].values.end());
-    }
-    if (b_.counts_.size() != b_.shards_ ||
-        std::accumulate(b_.counts_.begin(), b_.counts_.end(), std::uint64_t{0}) != share_.keys)
-      return Error{Errc::corrupt, "taught-ribbon: the parts hold " + std::to_string(b_.counts_.size()) + " shards; " +
-                                      std::to_string(b_.shards_) + " with " + std::to_string(share_.keys) +
-                                      " keys are planned"};
+    NAYSAY_TRY(b_.counts_, joined_counts("taught-ribbon", parts, b_.shards_, share_.keys, 7, 2));
     return b_.has_main() ? b_.place_main() : Result<Ok>(Ok{});
   }
   // A part may come without its words; then others have them.
@@ -231,7 +197,7 @@ class TaughtParts {
     }
     if (static_cast<double>(slots) > b_.exact_room()) return second_round();
     if (!RibbonLayout::fits(sizes)) return Builder::unhashed();
-    RibbonLayout exact(width, {1, 0}, sizes, RibbonLayout::Words::sparse);
+    RibbonLayout exact(width, {1, 0}, sizes, Zeros::sparse);
     for (const FilterPart& part : parts) {
       const std::uint64_t first = part.first * b_.parts_, last = part.last * b_.parts_;
       const auto& words = part.words[1].words;
@@ -244,18 +210,6 @@ class TaughtParts {
     }
     b_.f_.exact = std::move(exact);
     return Ok{};
-  }
-
-  template <class Value>
-  static Array<std::uint32_t> column(std::uint64_t n, Value value) {
-    auto values = Array<std::uint32_t>::make_raw(n);
-    for (std::uint64_t i = 0; i < n; ++i) values.at_mut(i) = static_cast<std::uint32_t>(value(i));
-    return values;
-  }
-  static Array<std::uint64_t> copied(std::span<const std::uint64_t> words) {
-    auto copy = Array<std::uint64_t>::make_raw(words.size());
-    std::copy(words.begin(), words.end(), copy.mutable_data());
-    return copy;
   }
 
   TaughtShare share_;

@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "naysay/core/detail/digest_set.hpp"
+#include "naysay/core/detail/bucket_places.hpp"
 #include "naysay/core/detail/shards.hpp"
 #include "naysay/core/filter.hpp"
 #include "naysay/core/negatives.hpp"
@@ -90,7 +91,7 @@ class TaughtRibbonBuilder {
   }
 
   Result<TaughtPlanes> build() {
-    counts_ = shard_counts(w_.keys, shards_);
+    counts_ = shard_counts(w_.keys, shards_, SplitByHi{}, o_.threads);
     left_.resize(shards_);
     if (has_main()) NAYSAY_CHECK(place_main());
     NAYSAY_CHECK(teach_main());
@@ -156,7 +157,7 @@ class TaughtRibbonBuilder {
     }
     if (mix == RibbonLayout::Mix{}) return out_of_budget();
     if (!RibbonLayout::fits(sizes)) return unhashed();
-    f_.main = RibbonLayout(width, mix, sizes, share_ ? RibbonLayout::Words::sparse : RibbonLayout::Words::dense);
+    f_.main = RibbonLayout(width, mix, sizes, share_ ? Zeros::sparse : Zeros::dense);
     return Ok{};
   }
 
@@ -171,12 +172,12 @@ class TaughtRibbonBuilder {
       last = std::min(last_, first + std::max<std::uint64_t>(step, 1));
       const auto expected = static_cast<std::size_t>(1.05 * costs_.count() / static_cast<double>(shards_));
       for (std::uint64_t s = first; s < last; ++s) left_[s - first_].reserve(expected);
-      auto ok = for_each_negative(first, last, [&](Digest d, float cost) {
-        const auto [s, key] = SplitBoth{}(d, shards_);
-        if (s - first < last - first) left_[s - first_].push_back({key, cost});
-      });
-      if (!ok) return ok;
-      keys.gather(w_.keys, counts_, first, last, SplitBoth{});
+      NAYSAY_CHECK(negatives_.read(static_cast<std::uint64_t>(first_hi_of(first, shards_)),
+                                   static_cast<std::uint64_t>(first_hi_of(last, shards_) - 1),
+                                   [&](std::span<const Digest> some, std::span<const float> costs) {
+                                     add_negatives(first, last, some, costs);
+                                   }));
+      keys.gather(w_.keys, counts_, first, last, SplitBoth{}, o_.threads);
       parallel_for(last - first, o_.threads, [&](std::uint64_t i) {
         if (o_.cancelled()) return;
         seeds[first + i - first_] = teach_shard(first + i, keys[first + i]);
@@ -189,14 +190,27 @@ class TaughtRibbonBuilder {
     return Ok{};
   }
 
-  template <class Body>
-  Result<Ok> for_each_negative(std::uint64_t first, std::uint64_t last, Body body) {
-    return negatives_.read(static_cast<std::uint64_t>(first_hi_of(first, shards_)),
-                           static_cast<std::uint64_t>(first_hi_of(last, shards_) - 1),
-                           [&](std::span<const Digest> some, std::span<const float> costs) {
-                             for (std::size_t i = 0; i < some.size(); ++i)
-                               body(some[i], costs.empty() ? 1.0f : costs[i]);
-                           });
+  // Adds those of some negatives that are of the shards first .. last - 1 to left_.
+  void add_negatives(std::uint64_t first, std::uint64_t last, std::span<const Digest> some,
+                     std::span<const float> costs) {
+    const auto left = [&](std::uint64_t s) -> auto& { return left_[first - first_ + s]; };
+    const auto split = [&](std::uint64_t i) { return SplitBoth{}(some[i], shards_); };
+    const auto negative = [&](std::uint64_t i) {
+      return KnownNegative{split(i).word, costs.empty() ? 1.0f : costs[i]};
+    };
+    const auto shard_in_group = [&](std::uint64_t i) { return split(i).shard - first; };  // wraps before the first
+    if (o_.threads <= 1) {
+      for (std::uint64_t i = 0; i < some.size(); ++i)
+        if (const std::uint64_t s = shard_in_group(i); s < last - first) left(s).push_back(negative(i));
+      return;
+    }
+    BucketPlaces places(some.size(), last - first, o_.threads, shard_in_group);
+    std::vector<std::uint64_t> begin(last - first);
+    parallel_for(last - first, o_.threads, [&](std::uint64_t s) {
+      begin[s] = left(s).size();
+      left(s).resize(begin[s] + places.counts()[s]);
+    });
+    places.run([&](std::uint64_t i, std::uint64_t s, std::uint64_t place) { left(s)[begin[s] + place] = negative(i); });
   }
 
   // Teaches left_[s] to the shard and keeps, costliest first, the negatives that it still accepts. Returns the seed.
@@ -254,18 +268,11 @@ class TaughtRibbonBuilder {
 
   // The pieces of a shard that are shards of the exact plane; its own ones are numbered from 0.
   void count_parts() {
-    part_counts_.assign((last_ - first_) * parts_, 0);
-    for (const Digest& d : w_.keys)
-      if (const std::uint64_t i = split_own()(d, 0).shard; i < part_counts_.size()) ++part_counts_[i];
+    part_counts_ = BucketPlaces(w_.keys.size(), (last_ - first_) * parts_, o_.threads, [&](std::uint64_t i) {
+                     return split_own()(w_.keys[i], 0).shard;
+                   }).counts();
   }
-  struct SplitOwn {
-    std::uint64_t all, first;
-    ShardSplit<Digest> operator()(Digest d, std::uint64_t) const noexcept {
-      const auto to = SplitBoth{}(d, all);
-      return {to.shard - first, to.word};  // wraps for shards before the first
-    }
-  };
-  SplitOwn split_own() const noexcept { return {shards_ * parts_, first_ * parts_}; }
+  SplitFrom<SplitBoth> split_own() const noexcept { return {{}, shards_ * parts_, first_ * parts_}; }
 
   // Sizes the exact plane for all negatives that are left, or for the costliest of them that fit.
   Result<Ok> place_exact() {

@@ -37,44 +37,58 @@ struct WeightedNegative {
   std::uint64_t x;
   std::uint64_t weight;
 };
-// The known negatives, by region.
+// The highest cost of the known negatives.
+inline float most_cost(const Workload& w) noexcept {
+  float most = 0;
+  for (std::uint64_t i = 0; i < w.negatives.size(); ++i) most = std::max(most, w.cost(i));
+  return most;
+}
+// The known negatives of some regions.
 class RegionNegatives {
  public:
-  RegionNegatives(const Workload& w, const VariableHashTable& f) {
+  // Of `regions` regions from `first` on. Weights are shares of the highest cost of all negatives, `most`.
+  RegionNegatives(const Workload& w, const VariableHashTable& f, std::uint64_t first, std::uint64_t regions, float most)
+      : first_(first) {
     if (w.negatives.empty()) return;
-    start_.resize(f.regions() + 1);
-    for (const Digest& d : w.negatives) ++start_[shard_of(d, f.regions()) + 1];
-    for (std::uint64_t s = 0; s < f.regions(); ++s) start_[s + 1] += start_[s];
-    float most = 0;
-    for (std::uint64_t i = 0; i < w.negatives.size(); ++i) most = std::max(most, w.cost(i));
+    const auto region_of = [&](const Digest& d) { return shard_of(d, f.regions()) - first; };  // wraps before the first
+    start_.resize(regions + 1);
+    for (const Digest& d : w.negatives)
+      if (const std::uint64_t s = region_of(d); s < regions) ++start_[s + 1];
+    for (std::uint64_t s = 0; s < regions; ++s) start_[s + 1] += start_[s];
     const double scale = most > 0 ? kUnits / static_cast<double>(most) : 0;
-    all_.resize(w.negatives.size());
+    all_.resize(start_.back());
     std::vector<std::uint64_t> fill(start_.begin(), start_.end() - 1);
     for (std::uint64_t i = 0; i < w.negatives.size(); ++i) {
       const Digest& d = w.negatives[i];
-      all_[fill[shard_of(d, f.regions())]++] = {d.lo + f.seed(),
-                                                1 + static_cast<std::uint64_t>(scale * static_cast<double>(w.cost(i)))};
+      if (const std::uint64_t s = region_of(d); s < regions)
+        all_[fill[s]++] = {d.lo + f.seed(), 1 + static_cast<std::uint64_t>(
+                                                    std::min<double>(kUnits, scale * static_cast<double>(w.cost(i))))};
     }
   }
   // The negatives of a region. Call it once per region: the list belongs to the caller, which may reorder it.
   std::span<WeightedNegative> of(std::uint64_t region) const noexcept {
     if (all_.empty()) return {};
-    return {all_.data() + start_[region], all_.data() + start_[region + 1]};
+    return {all_.data() + start_[region - first_], all_.data() + start_[region - first_ + 1]};
   }
 
  private:
   static constexpr double kUnits = 1099511627776.0;  // 2^40: sums of 16 million costs fit a word
 
+  std::uint64_t first_;
   std::vector<std::uint64_t> start_;
   mutable std::vector<WeightedNegative> all_;
+};
+// What becomes of the known negatives.
+struct NegativeCounts {
+  std::atomic<std::uint64_t> accepted{0}, keys{0};  // still accepted; keys as well
 };
 
 // Builds one region.
 class RegionBuilder {
  public:
   RegionBuilder(VariableHashTable& f, const VariableHashShape& shape, Spreads spreads, const RegionNegatives& negatives,
-                std::atomic<std::uint64_t>& still_accepted)
-      : f_(f), shape_(shape), spreads_(spreads), negatives_(negatives), still_accepted_(still_accepted) {}
+                NegativeCounts& found)
+      : f_(f), shape_(shape), spreads_(spreads), negatives_(negatives), found_(found) {}
 
   void build(std::uint64_t region, std::span<std::uint64_t> xs) {
     for (std::uint64_t& x : xs) x += f_.seed();
@@ -116,7 +130,9 @@ class RegionBuilder {
           static_cast<std::size_t>(std::partition(negatives.begin(), negatives.end(), stays) - negatives.begin()));
     };
     // A negative that is a key cannot be refused.
+    const std::size_t given = negatives.size();
     keep([&](const WeightedNegative& y) { return std::find(xs.begin(), xs.end(), y.x) == xs.end(); });
+    if (negatives.size() != given) found_.keys.fetch_add(given - negatives.size(), std::memory_order_relaxed);
     FunctionSearch search(xs, f_.function_bits());
     for (unsigned f = 0; f < f_.functions_of(slot); ++f) {
       search.turn_to(f);
@@ -136,14 +152,14 @@ class RegionBuilder {
       }
       or_bits(f_.mutable_functions().data(), (f_.first_function(slot) + f) * f_.function_bits(), number);
     }
-    if (!negatives.empty()) still_accepted_.fetch_add(negatives.size(), std::memory_order_relaxed);
+    if (!negatives.empty()) found_.accepted.fetch_add(negatives.size(), std::memory_order_relaxed);
   }
 
   VariableHashTable& f_;
   const VariableHashShape& shape_;
   Spreads spreads_;
   const RegionNegatives& negatives_;
-  std::atomic<std::uint64_t>& still_accepted_;
+  NegativeCounts& found_;
 };
 
 // What a build reports about itself.
@@ -157,18 +173,29 @@ inline void report(const VariableHashTable& f, const Workload& w, const BuildOpt
   if (!w.negatives.empty()) o.say("known negatives still accepted", static_cast<double>(still_accepted));
 }
 
+// Finds the functions of the regions from `first` on that have this many keys each. Other keys and negatives are ignored.
+inline void search_regions(const Workload& w, std::span<const std::uint64_t> counts, std::uint64_t first, float most,
+                           const BuildOptions& o, const VariableHashShape& shape, VariableHashTable& f, Spreads spreads,
+                           NegativeCounts& found) {
+  const RegionNegatives negatives(w, f, first, counts.size(), most);
+  ShardsDone done(o, "variable-hash: searching functions", counts.size());
+  for_each_shard(
+      w.keys, counts, o.threads,
+      [&](std::uint64_t i, std::span<std::uint64_t> los) {
+        if (o.cancelled()) return;
+        RegionBuilder(f, shape, spreads, negatives, found).build(first + i, los);
+        done.one_more();
+      },
+      SplitFrom<SplitByHi>{{}, f.regions(), first});
+}
+
 // Finds the functions of a table of that shape, whose slot functions are all 0.
 inline void search(const Workload& w, const BuildOptions& o, const VariableHashShape& shape, VariableHashTable& f,
                    Spreads spreads) {
-  const RegionNegatives negatives(w, f);
-  std::atomic<std::uint64_t> still_accepted{0};
-  ShardsDone done(o, "variable-hash: searching functions", f.regions());
-  for_each_shard(w.keys, f.regions(), o.threads, [&](std::uint64_t region, std::span<std::uint64_t> los) {
-    if (o.cancelled()) return;
-    RegionBuilder(f, shape, spreads, negatives, still_accepted).build(region, los);
-    done.one_more();
-  });
-  report(f, w, o, still_accepted.load());
+  NegativeCounts found;
+  search_regions(w, shard_counts(w.keys, f.regions(), SplitByHi{}, o.threads), 0, most_cost(w), o, shape, f, spreads,
+                 found);
+  report(f, w, o, found.accepted.load());
 }
 
 }  // namespace naysay::variable_hash::detail

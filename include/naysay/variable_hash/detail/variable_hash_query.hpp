@@ -180,9 +180,10 @@ struct Avx512Test {
 }
 #endif
 
-inline bool may_contain(const VariableHashTable& f, Digest d) noexcept {
+template <Simd known = kCompiledFor>
+bool may_contain(const VariableHashTable& f, Digest d) noexcept {
 #if NAYSAY_X86
-  switch (simd()) {
+  switch (simd<known>()) {
     case Simd::avx512:
       return query_avx512(f, d);
     case Simd::avx2:

@@ -32,8 +32,8 @@ namespace naysay::variable_hash::detail {
 class VariableHashTable {
  public:
   VariableHashTable() = default;
-  // A table of that shape. All its functions are 0, for a builder to find.
-  VariableHashTable(const VariableHashShape& s, std::uint64_t seed)
+  // A table of that shape. All its functions are 0, for a builder to find; sparse for a filter that is built in parts.
+  VariableHashTable(const VariableHashShape& s, std::uint64_t seed, Zeros zeros = Zeros::dense)
       : seed_(seed * 0xd6e8feb86659fd93u),
         regions_(s.regions),
         extra_(s.functions % s.slots()),
@@ -43,7 +43,7 @@ class VariableHashTable {
       log_[level] = s.log[level];
       spread_[level] = Array<std::uint16_t>(s.stored(level));
     }
-    functions_ = Array<std::uint64_t>(words_for_bits(s.functions * s.function_bits) + kSpareWords);
+    functions_ = Array<std::uint64_t>::make_zeros(words_for_bits(s.functions * s.function_bits) + kSpareWords, zeros);
   }
 
   std::uint64_t slots() const noexcept { return regions_ << (log_[0] + log_[1] + log_[2]); }
@@ -90,6 +90,25 @@ class VariableHashTable {
   }
   std::span<std::uint64_t> mutable_functions() noexcept { return {functions_.mutable_data(), functions_.size()}; }
 
+  // ---- parts: ranges of regions that are built apart ----
+
+  struct NodeRange {
+    std::uint64_t first = 0, last = 0;
+  };
+  // The nodes at the top of a level that these regions have; for level kLevels, their slots.
+  NodeRange nodes_of(unsigned level, std::uint64_t first, std::uint64_t last) const noexcept {
+    unsigned log = 0;
+    for (unsigned i = 0; i < level; ++i) log += log_[i];
+    return {first << log, last << log};
+  }
+  // The words of their slot functions. Neighbours may share a word.
+  NodeRange words_of(std::uint64_t first, std::uint64_t last) const noexcept {
+    if (first == last) return {};
+    const NodeRange slots = nodes_of(kLevels, first, last);
+    return {first_function(slots.first) * function_bits_ / 64,
+            words_for_bits(first_function(slots.last) * function_bits_)};
+  }
+
   // ---- what queries and builders read ----
 
   std::uint64_t regions() const noexcept { return regions_; }
@@ -99,6 +118,7 @@ class VariableHashTable {
   // Slots have k_ functions or one more; the vector loops run as often for both, so that their end is predictable.
   unsigned most_functions() const noexcept { return k_ + (extra_ != 0); }
   const std::uint64_t* functions() const noexcept { return functions_.data(); }
+  std::uint64_t function_words() const noexcept { return functions_.size(); }
   std::uint64_t first_function(std::uint64_t slot) const noexcept { return slot * k_ + std::min(slot, extra_); }
 
   template <class Self, class V>
