@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstring>
 #include <map>
+#include <set>
 #include <thread>
 
 namespace naysay::redis {
@@ -75,6 +76,7 @@ struct Cluster::State {
   std::map<std::string, Connection> open;
   bool alone = false;  // one server without cluster mode
   std::string trouble;
+  std::size_t asked = 0;  // how often learn() has asked a server
 
   // Null, and `trouble` says why.
   redisContext* connection(const std::string& address) {
@@ -107,17 +109,19 @@ struct Cluster::State {
     return nullptr;
   }
 
-  // Asks one server after the other which has which slots. False if none knows.
+  // Asks one server after the other which has which slots, and the next time begins with another one: the one that
+  // answered may be the last to hear of a failover. False if none knows.
   bool learn() {
     std::vector<std::string> ask = options.seeds;
     for (const auto& [address, c] : open) ask.push_back(address);
     for (const std::string& address : owner)
       if (!address.empty() && std::find(ask.begin(), ask.end(), address) == ask.end()) ask.push_back(address);
-    for (const std::string& address : ask)
-      if (learn_from(address)) return true;
+    for (std::size_t i = 0; i < ask.size(); ++i)
+      if (learn_from(ask[asked++ % ask.size()])) return true;
     return false;
   }
-  bool learn_from(const std::string& address) {
+  // The whole map, or only what the server says of its own slots.
+  bool learn_from(const std::string& address, bool only_own = false) {
     redisContext* c = connection(address);
     if (c == nullptr) return false;
     const OwnedReply r(static_cast<redisReply*>(redisCommand(c, "CLUSTER SLOTS")));
@@ -140,12 +144,20 @@ struct Cluster::State {
       std::string name = host.str != nullptr ? std::string(host.str, host.len) : "";
       if (name.empty()) name = address.substr(0, address.rfind(':'));
       name += ":" + std::to_string(range.element[2]->element[1]->integer);
+      if (only_own && name != address) continue;
       for (long long s = range.element[0]->integer; s <= range.element[1]->integer && s < kSlots; ++s)
         owner[static_cast<std::size_t>(s)] = name;
       any = true;
     }
     if (!any) trouble = address + ": it is in a cluster without slots";
     return any;
+  }
+  // A server that has a slot knows it best; a seed may be the last to hear of a move.
+  void follow(const std::map<unsigned, std::string>& moved) {
+    std::set<std::string> targets;
+    for (const auto& [slot, address] : moved) targets.insert(address);
+    for (const std::string& address : targets) learn_from(address, true);
+    for (const auto& [slot, address] : moved) owner[slot] = address;
   }
 };
 
@@ -193,6 +205,7 @@ Result<Ok> Cluster::run(std::span<const Request> requests,
         later.push_back(std::move(w));
     }
     bool progress = false, lost = false;
+    std::map<unsigned, std::string> moved;  // slots, and where the servers say that they are now
     // Everything is sent before the first reply is awaited, so the servers work at the same time.
     for (auto& [address, round] : rounds) {
       redisContext* c = address.empty() ? nullptr : s.connection(address);
@@ -235,9 +248,9 @@ Result<Ok> Cluster::run(std::span<const Request> requests,
         Reply reply = taken(*r);
         w.ask.clear();
         if (reply.is_error && reply.text.starts_with("MOVED ")) {
-          s.owner[w.slot] = target_of(reply.text, address);
+          s.trouble = address + ": " + reply.text;
+          moved[w.slot] = target_of(reply.text, address);
           later.push_back(std::move(w));
-          lost = true;
         } else if (reply.is_error && reply.text.starts_with("ASK ")) {
           w.ask = target_of(reply.text, address);
           later.push_back(std::move(w));
@@ -279,14 +292,15 @@ Result<Ok> Cluster::run(std::span<const Request> requests,
       last_progress = Clock::now();
       pause_ms = 0;
     }
-    if (lost) {
+    if (lost || !moved.empty()) {
       if (Clock::now() - last_progress > std::chrono::milliseconds(s.options.give_up_ms))
         return Error{Errc::io, "gave up after " + std::to_string(s.options.give_up_ms) + " ms; " + s.trouble};
       if (!progress) {
         pause_ms = std::clamp(2 * pause_ms, 5u, 500u);
         std::this_thread::sleep_for(std::chrono::milliseconds(pause_ms));
       }
-      s.learn();  // if no server can say, the old map is tried again
+      if (lost) s.learn();  // if no server can say, the old map is tried again
+      s.follow(moved);
     }
   }
   return Ok{};

@@ -7,7 +7,7 @@ import sys
 import tempfile
 import unittest
 
-from servers import SKIPPED, Client, Cluster, ReplyError, Server, find_server, wait_for_replica, wait_until
+from servers import SKIPPED, Client, Cluster, ReplyError, Server, StaleSeed, find_server, wait_for_replica, wait_until
 
 MODULE, TOOL = sys.argv[1:3]
 N, SHARDS = 20000, 32
@@ -99,6 +99,31 @@ class ThreeMasters(OverTheCluster):
         # nothing twice: no reply was lost, so every item was sent once
         cards = [r for c in self.cluster.clients() for k in c.call("KEYS", "moving:{*}") for r in [c.call("NS.CARD", k)]]
         self.assertEqual(sum(cards), 2 * N)
+
+    def query_through(self, seed, *more, give_up=30):
+        self.addCleanup(seed.close)
+        seeds = ",".join("127.0.0.1:%d" % s.port for s in (seed, *more))
+        return subprocess.run([TOOL, "redis", "query", self.keys, "--count", "--cluster", seeds, "--set", "stale",
+                               "--shards", str(SHARDS), "--give-up", str(give_up)], capture_output=True, text=True,
+                              timeout=300)
+
+    def test_a_seed_that_hears_of_nothing_does_not_hold_up_a_query(self):
+        self.tool("add", self.keys, name="stale")
+        seed = StaleSeed(self.cluster.servers[0].address)
+        ran = self.query_through(seed)
+        self.assertEqual((ran.returncode, ran.stdout), (0, "%d\n" % N), ran.stderr)
+        self.assertGreater(seed.queries, 0)
+
+    def test_a_seed_that_names_a_dead_server_does_not_hold_up_a_query(self):
+        self.tool("add", self.keys, name="stale")
+        ran = self.query_through(StaleSeed(("127.0.0.1", 1)), self.cluster.servers[1])
+        self.assertEqual((ran.returncode, ran.stdout), (0, "%d\n" % N), ran.stderr)
+
+    def test_a_server_that_sends_everybody_in_circles_is_named(self):
+        seed = StaleSeed()
+        ran = self.query_through(seed, give_up=3)
+        self.assertEqual(ran.returncode, 2)
+        self.assertIn("gave up after 3000 ms; 127.0.0.1:%d: MOVED" % seed.port, ran.stderr)
 
     def test_servers_that_are_not_there_are_named(self):
         ran = subprocess.run([TOOL, "redis", "query", self.keys, "--cluster", "127.0.0.1:1", "--set", "x"],

@@ -13,6 +13,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 
 SKIPPED = 77  # the exit code by which ctest knows that there is no server to test with
@@ -29,17 +30,12 @@ class ReplyError(Exception):
     """An error that the server replied."""
 
 
-class Client:
-    """One connection. call(...) raises a ReplyError; pipeline([...]) returns errors among the replies."""
+class Wire:
+    """One end of a connection: writes and reads the protocol that clients and servers speak."""
 
-    def __init__(self, address, protocol=2, timeout=60):
-        family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
-        self.socket = socket.socket(family, socket.SOCK_STREAM)
-        self.socket.settimeout(timeout)
-        self.socket.connect(address)
-        self.file = self.socket.makefile("rb")
-        if protocol == 3:
-            self.call("HELLO", "3")
+    def __init__(self, connected):
+        self.socket = connected
+        self.file = connected.makefile("rb")
 
     def close(self):
         self.file.close()
@@ -52,25 +48,6 @@ class Client:
             a = a if isinstance(a, bytes) else str(a).encode()
             parts.append(b"$%d\r\n%s\r\n" % (len(a), a))
         return b"".join(parts)
-
-    def send(self, *args):
-        self.socket.sendall(self.encode(args))
-
-    def call(self, *args):
-        self.send(*args)
-        reply = self.read()
-        if isinstance(reply, ReplyError):
-            raise reply
-        return reply
-
-    def pipeline(self, calls):
-        calls = list(calls)
-        replies = []
-        for at in range(0, len(calls), 256):  # so that neither side fills the other's buffers
-            part = calls[at:at + 256]
-            self.socket.sendall(b"".join(self.encode(c) for c in part))
-            replies += [self.read() for _ in part]
-        return replies
 
     def read(self):
         line = self.file.readline()
@@ -102,6 +79,37 @@ class Client:
         if kind == b"%":
             return {self.read(): self.read() for _ in range(n)}
         raise ValueError("unknown reply %r" % line)
+
+
+class Client(Wire):
+    """One connection. call(...) raises a ReplyError; pipeline([...]) returns errors among the replies."""
+
+    def __init__(self, address, protocol=2, timeout=60):
+        connected = socket.socket(socket.AF_UNIX if isinstance(address, str) else socket.AF_INET, socket.SOCK_STREAM)
+        connected.settimeout(timeout)
+        connected.connect(address)
+        super().__init__(connected)
+        if protocol == 3:
+            self.call("HELLO", "3")
+
+    def send(self, *args):
+        self.socket.sendall(self.encode(args))
+
+    def call(self, *args):
+        self.send(*args)
+        reply = self.read()
+        if isinstance(reply, ReplyError):
+            raise reply
+        return reply
+
+    def pipeline(self, calls):
+        calls = list(calls)
+        replies = []
+        for at in range(0, len(calls), 256):  # so that neither side fills the other's buffers
+            part = calls[at:at + 256]
+            self.socket.sendall(b"".join(self.encode(c) for c in part))
+            replies += [self.read() for _ in part]
+        return replies
 
 
 class Server:
@@ -245,7 +253,11 @@ class Cluster:
 
     def move_slots_of(self, keys, meanwhile):
         """Moves the slots of these keys to the next server each, as redis-cli --cluster reshard does; calls meanwhile()
-        with every fourth in flight: half moved. Returns how many slots were moved."""
+        with every fourth in flight: half moved. Returns how many slots were moved.
+
+        The next slot has to wait until all servers agree on this one. Otherwise a server may still take the old owner for
+        the right one when the old owner gets another slot. It then makes the new owner drop the slot, which stays without
+        an owner."""
         moved = 0
         for key in keys:
             slot = self.servers[0].client().call("CLUSTER", "KEYSLOT", key)
@@ -259,20 +271,70 @@ class Cluster:
                 source.client().call("MIGRATE", "127.0.0.1", target.port, "", 0, 60000, "KEYS", *there)
             if moved % 4 == 0:
                 meanwhile()  # the keys are there, the slot is not: ASK
-            for s in (target, source, *self.servers):
-                s.client().call("CLUSTER", "SETSLOT", slot, "NODE", target_id)
+            target.client().call("CLUSTER", "SETSLOT", slot, "NODE", target_id)
+            wait_until("slot %d to be where it was moved" % slot, lambda: self.agree(slot, target_id))
             moved += 1
         return moved
 
+    def agree(self, slot, owner_id):
+        """All servers know the owner's epoch and that it has this slot; those that do not are told."""
+        epochs = {epoch_of(s.client().call("CLUSTER", "NODES"), owner_id) for s in self.servers}
+        behind = [s for s in self.servers if self.owner(s, slot) != owner_id]
+        for s in behind:
+            s.client().call("CLUSTER", "SETSLOT", slot, "NODE", owner_id)
+        return len(epochs) == 1 and not behind
+
     @staticmethod
-    def has(server, slot):
-        c = server.client()
-        mine = c.call("CLUSTER", "MYID")
-        return any(r[0] <= slot <= r[1] and r[2][2] == mine for r in c.call("CLUSTER", "SLOTS"))
+    def owner(server, slot):
+        """Who has this slot, as far as this server knows."""
+        return next((r[2][2] for r in server.client().call("CLUSTER", "SLOTS") if r[0] <= slot <= r[1]), None)
+
+    def has(self, server, slot):
+        return self.owner(server, slot) == server.client().call("CLUSTER", "MYID")
 
     def remove(self):
         for s in self.servers:
             s.remove()
+
+
+def epoch_of(nodes, node_id):
+    """The epoch of a server's slots, from a reply to CLUSTER NODES."""
+    return next(line.split()[6] for line in nodes.splitlines() if line.startswith(node_id))
+
+
+class StaleSeed:
+    """What is left of a server that hears nothing of its cluster any more. It says that the server at an address has all
+    slots (without an address: it itself), and sends every other command there."""
+
+    def __init__(self, address=None):
+        self.queries = 0
+        self.listening = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listening.getsockname()[1]
+        host, port = address or ("127.0.0.1", self.port)
+        self.slots = b"*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$%d\r\n%s\r\n:%d\r\n" % (len(host), host.encode(), port)
+        self.moved = b"-MOVED 1 %s:%d\r\n" % (host.encode(), port)
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                connected, _ = self.listening.accept()
+            except OSError:
+                return  # closed
+            threading.Thread(target=self.answer, args=(Wire(connected),), daemon=True).start()
+
+    def answer(self, wire):
+        try:
+            while True:
+                of_slots = wire.read() == [b"CLUSTER", b"SLOTS"]
+                self.queries += 1
+                wire.socket.sendall(self.slots if of_slots else self.moved)
+        except OSError:
+            wire.close()  # the client has left
+
+    def close(self):
+        self.listening.shutdown(socket.SHUT_RDWR)  # ends accept()
+        self.listening.close()
 
 
 def tail_of(crc_input):
