@@ -417,11 +417,26 @@ Outcome AnyFilter::adapt_digest(Digest d, float cost) noexcept {
   return model_->adapt(d, cost) ? Outcome::done : Outcome::no_room;
 }
 
+static Result<Ok> need_key_file(const FilterType& type) {
+  if (type.write_key_file) return Ok{};
+  return Error{Errc::unsupported,
+               std::string(type.name) + ": it has no file of its keys; filters with one are " +
+                   names_of_filters([](const FilterType& t) { return t.write_key_file != nullptr; })};
+}
+Result<Ok> AnyFilter::write_key_file(const std::string& path, std::span<const Digest> keys) const {
+  NAYSAY_CHECK(need_key_file(*type_));
+  if (facts_.keys != 0 && keys.size() != facts_.keys)  // a bare payload does not say how many there are
+    return Error{Errc::invalid_argument, path + ": " + std::to_string(keys.size()) +
+                                             " keys are given; the filter was " + "built from " +
+                                             std::to_string(facts_.keys)};
+  for (const Digest& d : keys)
+    if (!may_contain(d))
+      return Error{Errc::invalid_argument,
+                   path + ": a given key is not in the filter; give exactly the keys that it was built from"};
+  return no_memory_is_an_error(type_->name, [&] { return type_->write_key_file(path, *this, keys); });
+}
 Result<Ok> AnyFilter::attach_key_file(const std::string& path) {
-  if (!type_->write_key_file)
-    return Error{Errc::unsupported,
-                 std::string(type_->name) + ": it has no file of its keys; filters with one are " +
-                     names_of_filters([](const FilterType& t) { return t.write_key_file != nullptr; })};
+  NAYSAY_CHECK(need_key_file(*type_));
   NAYSAY_CHECK(own());
   return no_memory_is_an_error(type_->name, [&] { return model_->attach_key_file(path, facts_.keys); });
 }

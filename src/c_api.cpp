@@ -407,8 +407,8 @@ Failure failure_of(const AnyFilter& f, const Change& change, Outcome outcome, Ke
       return {NAYSAY_CORRUPT, who + "its mapped file was overwritten since it was opened; open it again"};
     case Outcome::no_key_file:
       return {NAYSAY_UNSUPPORTED, who +
-                                      "it cannot be adapted without the file of its keys, which naysay update --slots "
-                                      "and the C++ function attach_key_file take"};
+                                      "it cannot be adapted without the file of its keys; write_key_file makes it, "
+                                      "and attach_key_file takes it"};
   }
   return {NAYSAY_INTERNAL, who + "an unknown outcome"};
 }
@@ -518,13 +518,14 @@ uint32_t naysay_type_abilities(const naysay_type* type) {
   const auto add = [&](bool can, uint32_t ability) { all |= can ? ability : 0; };
   add(t.dynamic, NAYSAY_CAN_INSERT);
   add(t.erasable, NAYSAY_CAN_ERASE);
-  add(t.adaptive && !t.write_key_file, NAYSAY_CAN_ADAPT);  // there is no call that attaches such a file
+  add(t.adaptive, NAYSAY_CAN_ADAPT);
   add(t.warming, NAYSAY_CAN_WARM);
   add(t.tunable, NAYSAY_CAN_PRICE);
   add(t.claims.uses_negatives, NAYSAY_USES_NEGATIVES);
   add(t.claims.exact_on_negatives, NAYSAY_EXACT_ON_NEGATIVES);
   add(t.claims.reads_bytes, NAYSAY_READS_BYTES);
   add(t.claims.adapts_with_churn, NAYSAY_ADAPTS_WITH_CHURN);
+  add(t.write_key_file != nullptr, NAYSAY_ADAPTS_WITH_KEY_FILE);
   return all;
 }
 naysay_code naysay_type_params(const naysay_type* type, naysay_visit visit, void* user, naysay_error* error) {
@@ -764,6 +765,37 @@ naysay_code naysay_warm(naysay_filter* filter, naysay_keys keys, naysay_error* e
     if (Failure wrong = check("keys", f, keys); wrong.code) return wrong;
     const DigestedKeys in(f.hasher(), keys, false);
     if (auto warm = f.warm(in.digests); !warm) return std::move(warm).error();
+    return {};
+  });
+}
+
+naysay_code naysay_write_key_file(const naysay_filter* filter, const char* path, naysay_keys keys,
+                                  naysay_error* error) {
+  return guarded(error, [&]() -> Failure {
+    NAYSAY_NEED(filter);
+    NAYSAY_NEED(path);
+    const AnyFilter& f = filter->filter;
+    if (Failure wrong = check("keys", f, keys); wrong.code) return wrong;
+    const DigestedKeys in(f.hasher(), keys, false);
+    if (auto written = f.write_key_file(path, in.digests); !written) return std::move(written).error();
+    return {};
+  });
+}
+naysay_code naysay_attach_key_file(naysay_filter* filter, const char* path, naysay_error* error) {
+  return guarded(error, [&]() -> Failure {
+    NAYSAY_NEED(filter);
+    NAYSAY_NEED(path);
+    if (auto attached = filter->filter.attach_key_file(path); !attached) return std::move(attached).error();
+    return {};
+  });
+}
+naysay_code naysay_sync_key_file(const naysay_filter* filter, naysay_error* error) {
+  return guarded(error, [&]() -> Failure {
+    NAYSAY_NEED(filter);
+    const AnyFilter& f = filter->filter;
+    if (!f.type().write_key_file || !f.adapts())
+      return {NAYSAY_UNSUPPORTED, std::string(f.type().name) + ": no file of its keys is attached"};
+    if (auto synced = f.sync_key_file(); !synced) return std::move(synced).error();
     return {};
   });
 }

@@ -76,6 +76,8 @@ Error os_error(const std::string& path, const char* what) {
   return {Errc::io, path + ": cannot " + what + ": " + std::strerror(errno)};
 }
 
+constexpr char kLocked[] = "lock it; a filter has it attached, in this process or another";
+
 // Where the parts begin, in bytes. Each slot has one word for its check.
 std::uint64_t body_at(std::uint64_t slots) { return sizeof(Header) + 8 * (slots + 1); }
 std::uint64_t log_at(std::uint64_t slots, std::uint64_t keys) { return body_at(slots) + 8 * (slots + keys); }
@@ -95,6 +97,7 @@ bool write_all(int fd, const void* from, std::size_t n, std::uint64_t at) noexce
 
 struct SlotFile::Handle {
   int fd = -1;
+  pid_t process = ::getpid();  // a lock is shared with child processes, but what this one knows of the file is not
   void* memory = MAP_FAILED;
   std::size_t size = 0;
   Handle() = default;
@@ -116,6 +119,10 @@ Result<Ok> SlotFile::write(const std::string& path, const VariableHash& filter, 
   h.slots = filter.slots();
   h.keys = keys.size();
   h.checksum = checksum_of(h, offsetof(Header, checksum), 0);
+  // A file that is attached is not replaced: what its filter records from then on would be lost.
+  Handle old;
+  old.fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (old.fd >= 0 && ::flock(old.fd, LOCK_EX | LOCK_NB) != 0) return os_error(path, kLocked);
   NAYSAY_TRY(files::AtomicFile made, files::AtomicFile::create(path));
   Handle file;
   file.size = log_at(h.slots, h.keys);
@@ -149,9 +156,10 @@ Result<SlotFile> SlotFile::read(const std::string& path, const VariableHash& fil
   const auto handle = std::make_shared<Handle>();
   handle->fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (handle->fd < 0) return os_error(path, "open for reading and writing");
-  if (::flock(handle->fd, LOCK_EX | LOCK_NB) != 0) return os_error(path, "lock it; another process has it open");
+  if (::flock(handle->fd, LOCK_EX | LOCK_NB) != 0) return os_error(path, kLocked);
   struct stat info {};
   if (::fstat(handle->fd, &info) != 0) return os_error(path, "stat");
+  if (info.st_nlink == 0) return Error{Errc::io, path + ": was replaced while it was opened; try again"};
   const auto size = static_cast<std::uint64_t>(info.st_size);
   Header h;
   if (size < sizeof h || ::pread(handle->fd, &h, sizeof h, 0) != static_cast<ssize_t>(sizeof h) || h.magic != kMagic)
@@ -223,7 +231,7 @@ std::uint64_t SlotFile::records_of(std::uint64_t slot, std::span<Record> out) co
 }
 
 bool SlotFile::append(const Record& r) noexcept {
-  if (records_ >= kMaxRecords) return false;
+  if (records_ >= kMaxRecords || handle_->process != ::getpid()) return false;
   Entry e{r.slot, r.function, r.number, r.x, newest_[r.slot], 0};
   e.check = check_of(e, records_, identity_);
   if (!write_all(handle_->fd, &e, sizeof e, size_bytes())) {

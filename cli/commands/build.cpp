@@ -366,7 +366,7 @@ void run(const Options& o) {
   }
   Built built = build(o, choices, params, workload, options);
   const std::uint64_t negative_count = known.count;
-  if (!o.slots.empty()) need(built.filter.type().write_key_file(o.slots, built.filter, keys));
+  if (!o.slots.empty()) need(built.filter.write_key_file(o.slots, keys));
   keys = {};  // the file is written from a copy of the filter: make room for it
   known.held = {};
   save_locked(built.filter, o.output, o.wait);

@@ -53,7 +53,7 @@ AttachedKeys::AttachedKeys(AnyFilter& f, std::span<const Digest> keys) {
   if (!::mkdtemp(folder.data())) throw Failure{fmt::format("{}: cannot make a folder for the keys", pattern)};
   folder_ = folder;
   const std::string path = folder_ + "/keys";
-  auto done = f.type().write_key_file(path, f, keys);
+  auto done = f.write_key_file(path, keys);
   if (done) done = f.attach_key_file(path);
   std::error_code ignored;
   if (!done) std::filesystem::remove_all(folder_, ignored);

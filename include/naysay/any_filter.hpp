@@ -178,10 +178,15 @@ class NAYSAY_EXPORT AnyFilter : public KeyFront<AnyFilter> {
   // accepts no more keys.
   void drop_index() noexcept { model_->drop_index(); }
 
-  // Filters with type().write_key_file adapt with a file of their keys, and until one is attached adapt() is
-  // Outcome::no_key_file. Applies what the file has recorded; from then on each adapt() that is done is recorded in it.
-  // The file is locked while the filter lives; a clone has none. Fails if the file is not this filter's; then nothing
-  // has changed.
+  // Filters with type().write_key_file adapt with a file of their keys. Until one is attached, adapt() is
+  // Outcome::no_key_file.
+  // write_key_file makes the file; an old one is replaced with its records, unless a filter has it attached. Requires
+  // exactly the keys of the build: with a wrong one in the place of a key, a later adapt() may deny this key. It
+  // refuses another number of keys, and keys that the filter denies.
+  Result<Ok> write_key_file(const std::string& path, std::span<const Digest> keys) const;
+  // attach_key_file applies what the file has recorded. From then on each adapt() that is done is recorded in it, and
+  // it is locked while the filter lives; a clone has none, and a child process does not adapt. Fails if the file is
+  // another filter's or damaged; then the filter answers as before.
   Result<Ok> attach_key_file(const std::string& path);
   Result<Ok> sync_key_file() const { return model_->sync_key_file(); }  // returns when the records are on the disk
   // Whether adapt() can do anything at present.

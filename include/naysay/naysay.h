@@ -122,15 +122,16 @@ enum { NAYSAY_KIND_UNKNOWN = 0, NAYSAY_KIND_TEXT = 1, NAYSAY_KIND_INTEGER = 2 };
 typedef struct naysay_type naysay_type;  // lives as long as the library
 
 enum {
-  NAYSAY_CAN_INSERT = 1,           // keys can be inserted later
-  NAYSAY_CAN_ERASE = 2,            // keys can be erased
-  NAYSAY_CAN_ADAPT = 4,            // a reported false positive is refused from then on
-  NAYSAY_CAN_WARM = 8,             // collects reports until it is full; naysay_warm puts them to use
-  NAYSAY_CAN_PRICE = 16,           // knows the bits per key for a rate: fpr of naysay_build_options
-  NAYSAY_USES_NEGATIVES = 32,      // a build reads the known negatives
-  NAYSAY_EXACT_ON_NEGATIVES = 64,  // at its default budget it accepts none of them
-  NAYSAY_READS_BYTES = 128,        // learns from the bytes of texts
-  NAYSAY_ADAPTS_WITH_CHURN = 256   // adapt takes effect as keys are erased and inserted
+  NAYSAY_CAN_INSERT = 1,             // keys can be inserted later
+  NAYSAY_CAN_ERASE = 2,              // keys can be erased
+  NAYSAY_CAN_ADAPT = 4,              // a reported false positive is refused from then on
+  NAYSAY_CAN_WARM = 8,               // collects reports until it is full; naysay_warm puts them to use
+  NAYSAY_CAN_PRICE = 16,             // knows the bits per key for a rate: fpr of naysay_build_options
+  NAYSAY_USES_NEGATIVES = 32,        // a build reads the known negatives
+  NAYSAY_EXACT_ON_NEGATIVES = 64,    // at its default budget it accepts none of them
+  NAYSAY_READS_BYTES = 128,          // learns from the bytes of texts
+  NAYSAY_ADAPTS_WITH_CHURN = 256,    // adapt takes effect as keys are erased and inserted
+  NAYSAY_ADAPTS_WITH_KEY_FILE = 512  // adapt needs a file of the keys: naysay_attach_key_file
 };
 
 NAYSAY_EXPORT size_t naysay_type_count(void);
@@ -254,6 +255,17 @@ NAYSAY_EXPORT naysay_code naysay_adapt(naysay_filter* filter, naysay_keys negati
 // For NAYSAY_CAN_WARM: is it full of reports; and put them to use, given the keys of the build again.
 NAYSAY_EXPORT int naysay_is_full(const naysay_filter* filter);
 NAYSAY_EXPORT naysay_code naysay_warm(naysay_filter* filter, naysay_keys keys, naysay_error* error);
+// For NAYSAY_ADAPTS_WITH_KEY_FILE: until a file of its keys is attached, naysay_adapt is NAYSAY_UNSUPPORTED.
+// naysay_write_key_file makes it from exactly the keys of the build (with a wrong one in the place of a key, a later
+// naysay_adapt may deny this key). An old file is replaced with its records, unless a filter has it attached.
+NAYSAY_EXPORT naysay_code naysay_write_key_file(const naysay_filter* filter, const char* path, naysay_keys keys,
+                                                naysay_error* error);
+// naysay_attach_key_file applies what the file has recorded. From then on it records what the filter adapts to, and it
+// is locked until the filter is freed; a clone has none, and a child process does not adapt. NAYSAY_INVALID_ARGUMENT:
+// it is another filter's. NAYSAY_CORRUPT: it is damaged.
+NAYSAY_EXPORT naysay_code naysay_attach_key_file(naysay_filter* filter, const char* path, naysay_error* error);
+// Returns when what was recorded is on the disk. NAYSAY_UNSUPPORTED: no file is attached.
+NAYSAY_EXPORT naysay_code naysay_sync_key_file(const naysay_filter* filter, naysay_error* error);
 
 // ---- inspect -------------------------------------------------------------------------------------------------------
 

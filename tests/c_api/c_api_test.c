@@ -245,6 +245,27 @@ static void one_filter(const naysay_type* type) {
     FAILS(NAYSAY_UNSUPPORTED, naysay_erase_integer(f, keys[0], &error));
     FAILS(NAYSAY_UNSUPPORTED, naysay_erase_text(from_text, "k17", 3, &error));
   }
+  if (can & NAYSAY_ADAPTS_WITH_KEY_FILE) {
+    CHECK(can & NAYSAY_CAN_ADAPT);
+    FAILS(NAYSAY_UNSUPPORTED, naysay_adapt_integer(f, strangers[0], 1.0f, &error));
+    CHECK(strstr(error.message, "attach_key_file") != NULL);
+    FAILS(NAYSAY_IO, naysay_attach_key_file(f, "c_api_test.none", &error));
+    MUST(naysay_write_key_file(f, "c_api_test.keys", naysay_integers(keys, kKeys), &error));
+    FAILS(NAYSAY_INVALID_ARGUMENT, naysay_attach_key_file(from_text, "c_api_test.keys", &error));
+    FAILS(NAYSAY_UNSUPPORTED, naysay_sync_key_file(f, &error));
+    MUST(naysay_attach_key_file(f, "c_api_test.keys", &error));
+    FAILS(NAYSAY_IO, naysay_write_key_file(f, "c_api_test.keys", naysay_integers(keys, kKeys), &error));
+    FAILS(NAYSAY_INVALID_ARGUMENT,
+          naysay_write_key_file(f, "c_api_test.none", naysay_integers(keys, kKeys - 1), &error));
+    FAILS(NAYSAY_IO, naysay_attach_key_file(view, "c_api_test.keys", &error));
+    CHECK(strstr(error.message, "lock") != NULL);
+    MUST(naysay_write_key_file(view, "c_api_test.view.keys", naysay_integers(keys, kKeys), &error));
+    MUST(naysay_attach_key_file(view, "c_api_test.view.keys", &error));
+  } else {
+    FAILS(NAYSAY_UNSUPPORTED, naysay_write_key_file(f, "c_api_test.keys", naysay_integers(keys, kKeys), &error));
+    FAILS(NAYSAY_UNSUPPORTED, naysay_attach_key_file(f, "c_api_test.keys", &error));
+    FAILS(NAYSAY_UNSUPPORTED, naysay_sync_key_file(f, &error));
+  }
   if (can & NAYSAY_CAN_ADAPT) {
     for (i = 0, accepted = 0, done = 0; i < kStrangers && accepted < 20; ++i) {
       naysay_code code;
@@ -291,6 +312,19 @@ static void one_filter(const naysay_type* type) {
     MUST(naysay_build(context, naysay_integers(keys, kKeys), naysay_no_keys(), NULL, &options, &priced, &error));
     CHECK(naysay_expected_fpr(priced) <= 0.05);
     naysay_free(priced);
+  }
+
+  if (can & NAYSAY_ADAPTS_WITH_KEY_FILE) {  // what f has learned is in its file
+    MUST(naysay_sync_key_file(f, &error));
+    CHECK(!same(f, g));
+    MUST(naysay_contains(f, naysay_integers(strangers, kStrangers), answers, &error));
+    naysay_free(f);
+    f = NULL;
+    MUST(naysay_attach_key_file(g, "c_api_test.keys", &error));
+    for (i = 0; i < kStrangers; ++i) CHECK(naysay_contains_integer(g, strangers[i]) == answers[i]);
+    for (i = 0; i < kKeys; ++i) CHECK(naysay_contains_integer(g, keys[i]) == 1);
+    remove("c_api_test.keys");
+    remove("c_api_test.view.keys");
   }
 
   naysay_free(view);

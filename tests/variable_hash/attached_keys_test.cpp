@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A variable hash filter in an AnyFilter, with the file of its keys attached: adaptive through the same calls as others.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -24,7 +25,7 @@ class AttachedKeyFile : public ::testing::Test {
   AnyFilter built() const { return must(AnyFilter::build("variable-hash", {.keys = keys_}, {{"bits_per_key", 8}})); }
   AnyFilter attached() {
     AnyFilter f = built();
-    must(f.type().write_key_file(path_, f, keys_));
+    must(f.write_key_file(path_, keys_));
     must(f.attach_key_file(path_));
     return f;
   }
@@ -62,6 +63,7 @@ TEST_F(AttachedKeyFile, IsWhatAdaptAsksForWithoutOne) {
   AnyFilter bloom = must(AnyFilter::build("bloom", {.keys = keys_}));
   EXPECT_EQ(bloom.adapt(digest(9'000'000u)), Outcome::unsupported);
   EXPECT_TRUE(sample::refused(bloom.attach_key_file(path_), Errc::unsupported, {"bloom", "variable-hash"}));
+  EXPECT_TRUE(sample::refused(bloom.write_key_file(path_, keys_), Errc::unsupported, {"bloom", "variable-hash"}));
 }
 
 TEST_F(AttachedKeyFile, GivesTheSameFilterAsTheTypedOne) {
@@ -108,9 +110,46 @@ TEST_F(AttachedKeyFile, OfAnotherFilterChangesNothing) {
   const auto others = numbers(50'000, 2000);
   AnyFilter f = must(AnyFilter::build("variable-hash", {.keys = others}, {{"bits_per_key", 8}}));
   const auto before = f.to_bytes();
-  EXPECT_FALSE(f.attach_key_file(path_));
+  EXPECT_TRUE(sample::refused(f.attach_key_file(path_), Errc::invalid_argument, {path_, "another filter"}));
   EXPECT_FALSE(f.adapts());
   EXPECT_EQ(f.to_bytes(), before);
+}
+
+// The records of what it adapts to would go where nobody finds them again.
+TEST_F(AttachedKeyFile, IsNotReplaced) {
+  AnyFilter f = attached();
+  EXPECT_TRUE(sample::refused(f.write_key_file(path_, keys_), Errc::io, {path_, "lock", "attached"}));
+  const auto absorbed = report_to(f);
+  const auto after = f.to_bytes();
+  { const AnyFilter gone = std::move(f); }
+  AnyFilter again = built();
+  must(again.attach_key_file(path_));
+  EXPECT_EQ(again.to_bytes(), after);
+  EXPECT_GT(absorbed.size(), 100u);
+}
+
+TEST_F(AttachedKeyFile, IsMadeFromTheKeysOfTheBuildOnly) {
+  const AnyFilter f = built();
+  std::vector<Digest> keys(keys_.begin(), keys_.end() - 1);
+  EXPECT_TRUE(sample::refused(f.write_key_file(path_, keys), Errc::invalid_argument, {path_, "1999", "2000"}));
+  for (const Digest& d : numbers(9'000'000, 100))
+    if (keys.size() < 2000 && !f.may_contain(d)) keys.push_back(d);
+  ASSERT_EQ(keys.size(), 2000u);
+  EXPECT_TRUE(sample::refused(f.write_key_file(path_, keys), Errc::invalid_argument, {path_, "not in the filter"}));
+  EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
+// A child process shares the lock, but not what its parent records after the fork.
+TEST_F(AttachedKeyFile, IsNotWrittenByAChildProcess) {
+  AnyFilter f = attached();
+  const auto size = std::filesystem::file_size(path_);
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(report_to(f).empty() ? 0 : 1);
+  int status = 1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(std::filesystem::file_size(path_), size);
+  EXPECT_GT(report_to(f).size(), 100u);
 }
 
 // A mapped file stays as it is: the filter copies itself first.

@@ -4,15 +4,18 @@
 //   list of str, bytes or int --Batch--> naysay_keys --naysay.h--> the filter
 //   NumPy array, Arrow array  ----^  (buffers are read in place)
 //
-// The GIL     Builds, batch queries and saves run without it. `x in f` and changes run with it. A change waits until no
-//             batch query runs on its filter (Filter::readers), so that threads of Python never see half of a change.
+// The GIL     Builds, batch queries, and what writes a file run without it. `x in f` and changes run with it
+//             (attach_key_file reads the whole file). A change waits until nothing without the GIL runs on its filter
+//             (Filter::readers), so that threads of Python never see half of a change.
 // Interface   The limited API of CPython 3.11: one binary for 3.11 and every later version.
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030B0000
 #include <Python.h>
 #include <naysay/naysay.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <memory>
@@ -531,7 +534,7 @@ class Options {
 
 struct FilterObject {
   PyObject_HEAD naysay_filter* filter;
-  std::atomic<int> readers;  // batch queries that run without the GIL
+  std::atomic<int> readers;  // const calls that run without the GIL: see Reading
   std::atomic<int> waiting;  // changes that wait for them; new queries let these go first, or they might wait for ever
 };
 FilterObject* object_of(PyObject* self) { return reinterpret_cast<FilterObject*>(self); }
@@ -718,17 +721,77 @@ PyObject* filter_warm(PyObject* self, PyObject* from) {
       nullptr);
 }
 
-PyObject* filter_save(PyObject* self, PyObject* path) {
-  PyObject* encoded = nullptr;
-  if (!PyUnicode_FSConverter(path, &encoded)) return nullptr;
-  const Ref owner(encoded);
-  char* text = nullptr;
-  if (PyBytes_AsStringAndSize(encoded, &text, nullptr) < 0) return nullptr;
+// A str, bytes or os.PathLike as the system has it. text() is null if an exception is set, and valid as long as this
+// object.
+class FilePath {
+ public:
+  explicit FilePath(PyObject* path) {
+    PyObject* encoded = nullptr;
+    if (!PyUnicode_FSConverter(path, &encoded)) return;
+    owner_.reset(encoded);
+    if (PyBytes_AsStringAndSize(encoded, &text_, nullptr) < 0) text_ = nullptr;
+  }
+  const char* text() const noexcept { return text_; }
+
+ private:
+  Ref owner_;
+  char* text_ = nullptr;
+};
+
+PyObject* filter_write_key_file(PyObject* self, PyObject* args, PyObject* named) {
+  static const char* names[] = {"path", "keys", nullptr};
+  PyObject *path = nullptr, *from = nullptr;
+  if (!PyArg_ParseTupleAndKeywords(args, named, "OO:write_key_file", const_cast<char**>(names), &path, &from))
+    return nullptr;
+  return no_throw(
+      [&]() -> PyObject* {
+        const FilePath to(path);
+        Batch batch;
+        if (!to.text() || !batch.read(from)) return nullptr;
+        naysay_error error;
+        naysay_code code = NAYSAY_OK;
+        {
+          const Reading reading(self);
+          code = naysay_write_key_file(filter_of(self), to.text(), batch.keys, &error);
+        }
+        return code == NAYSAY_OK ? Py_NewRef(Py_None) : raise(error, Call::change);
+      },
+      nullptr);
+}
+
+PyObject* filter_attach_key_file(PyObject* self, PyObject* path) {
+  const FilePath from(path);
+  if (!from.text() || !may_change(self)) return nullptr;
+  naysay_error error;
+  const naysay_code code = naysay_attach_key_file(filter_of(self), from.text(), &error);
+  if (code == NAYSAY_OK) return Py_NewRef(Py_None);
+  if (code == NAYSAY_IO && ::access(from.text(), F_OK) != 0 && errno == ENOENT) {
+    const Ref what(Py_BuildValue("(isO)", ENOENT, error.message, path));
+    if (what) PyErr_SetObject(PyExc_FileNotFoundError, what.get());
+    return nullptr;
+  }
+  const bool can = naysay_type_abilities(naysay_type_of(filter_of(self))) & NAYSAY_ADAPTS_WITH_KEY_FILE;
+  return raise(error, can ? Call::other : Call::change);
+}
+
+PyObject* filter_sync_key_file(PyObject* self, PyObject*) {
   naysay_error error;
   naysay_code code = NAYSAY_OK;
   {
     const Reading reading(self);
-    code = naysay_save(filter_of(self), text, &error);
+    code = naysay_sync_key_file(filter_of(self), &error);
+  }
+  return code == NAYSAY_OK ? Py_NewRef(Py_None) : raise(error, Call::change);
+}
+
+PyObject* filter_save(PyObject* self, PyObject* path) {
+  const FilePath to(path);
+  if (!to.text()) return nullptr;
+  naysay_error error;
+  naysay_code code = NAYSAY_OK;
+  {
+    const Reading reading(self);
+    code = naysay_save(filter_of(self), to.text(), &error);
   }
   return code == NAYSAY_OK ? Py_NewRef(Py_None) : raise(error);
 }
@@ -800,7 +863,8 @@ constexpr Ability kAbilities[] = {{"insert", NAYSAY_CAN_INSERT},
                                   {"uses_negatives", NAYSAY_USES_NEGATIVES},
                                   {"exact_on_negatives", NAYSAY_EXACT_ON_NEGATIVES},
                                   {"reads_bytes", NAYSAY_READS_BYTES},
-                                  {"adapts_with_churn", NAYSAY_ADAPTS_WITH_CHURN}};
+                                  {"adapts_with_churn", NAYSAY_ADAPTS_WITH_CHURN},
+                                  {"adapts_with_key_file", NAYSAY_ADAPTS_WITH_KEY_FILE}};
 
 PyObject* abilities_of(const naysay_type* type) {
   Ref all(PyFrozenSet_New(nullptr));
@@ -901,6 +965,27 @@ PyDoc_STRVAR(
     ">>> \"unlucky\" in f\n"
     "False\n");
 PyDoc_STRVAR(warm_doc, "warm(keys, /)\n--\n\nPut collected reports to use, given the keys of the build again.");
+PyDoc_STRVAR(write_key_file_doc,
+             "write_key_file(path, keys)\n--\n\n"
+             "Write the file of its keys, with which a filter that needs one adapts (variable-hash). Give exactly the\n"
+             "keys of the build. An old file is replaced with its records, unless a filter has it attached.");
+PyDoc_STRVAR(
+    attach_key_file_doc,
+    "attach_key_file(path, /)\n--\n\n"
+    "Adapt with this file of the keys: what it has recorded is applied, and what the filter adapts to from now\n"
+    "on is recorded in it. It is locked until the filter is gone; a copy has none, and a child process does\n"
+    "not adapt. A filter that is mapped cannot change: open it with map=False.\n\n"
+    ">>> import naysay, os, tempfile\n"
+    ">>> folder = tempfile.TemporaryDirectory()\n"
+    ">>> path = os.path.join(folder.name, \"set.keys\")\n"
+    ">>> f = naysay.build(range(1000), filter=\"variable-hash\", bits_per_key=8)\n"
+    ">>> f.write_key_file(path, range(1000))\n"
+    ">>> f.attach_key_file(path)\n"
+    ">>> wrong = next(key for key in range(1000, 100000) if key in f)\n"
+    ">>> f.adapt(wrong), wrong in f\n"
+    "(True, False)\n"
+    ">>> folder.cleanup()\n");
+PyDoc_STRVAR(sync_key_file_doc, "sync_key_file()\n--\n\nReturn when what the key file has recorded is on the disk.");
 PyDoc_STRVAR(save_doc, "save(path, /)\n--\n\nWrite the filter to a file, which appears whole or not at all.");
 PyDoc_STRVAR(to_bytes_doc,
              "to_bytes()\n--\n\n"
@@ -923,17 +1008,21 @@ PyCFunction method(Function f) {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f));
 }
 
-PyMethodDef filter_methods[] = {{"contains", method(filter_contains), METH_VARARGS | METH_KEYWORDS, contains_doc},
-                                {"insert", filter_insert, METH_O, insert_doc},
-                                {"erase", filter_erase, METH_O, erase_doc},
-                                {"adapt", method(filter_adapt), METH_VARARGS | METH_KEYWORDS, adapt_doc},
-                                {"warm", filter_warm, METH_O, warm_doc},
-                                {"save", filter_save, METH_O, save_doc},
-                                {"to_bytes", filter_to_bytes, METH_NOARGS, to_bytes_doc},
-                                {"copy", filter_copy, METH_NOARGS, copy_doc},
-                                {"info", filter_info, METH_NOARGS, info_doc},
-                                {"__reduce__", filter_reduce, METH_NOARGS, nullptr},
-                                {nullptr, nullptr, 0, nullptr}};
+PyMethodDef filter_methods[] = {
+    {"contains", method(filter_contains), METH_VARARGS | METH_KEYWORDS, contains_doc},
+    {"insert", filter_insert, METH_O, insert_doc},
+    {"erase", filter_erase, METH_O, erase_doc},
+    {"adapt", method(filter_adapt), METH_VARARGS | METH_KEYWORDS, adapt_doc},
+    {"warm", filter_warm, METH_O, warm_doc},
+    {"write_key_file", method(filter_write_key_file), METH_VARARGS | METH_KEYWORDS, write_key_file_doc},
+    {"attach_key_file", filter_attach_key_file, METH_O, attach_key_file_doc},
+    {"sync_key_file", filter_sync_key_file, METH_NOARGS, sync_key_file_doc},
+    {"save", filter_save, METH_O, save_doc},
+    {"to_bytes", filter_to_bytes, METH_NOARGS, to_bytes_doc},
+    {"copy", filter_copy, METH_NOARGS, copy_doc},
+    {"info", filter_info, METH_NOARGS, info_doc},
+    {"__reduce__", filter_reduce, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef filter_attributes[] = {
     {"name", filter_name, nullptr, "The name of its type, such as 'taught-ribbon'.", nullptr},
     {"full", filter_full, nullptr, "Whether it has collected as many reports as it can (see warm).", nullptr},

@@ -79,6 +79,8 @@ def test_does_what_it_can_and_raises_where_it_cannot(name, tmp_path):
     for change in (mapped.insert, mapped.erase, mapped.adapt):
         with pytest.raises(TypeError, match="mapped"):
             change(5_000_000)
+    with pytest.raises(TypeError, match="mapped"):
+        mapped.attach_key_file(tmp_path / "f.keys")
     if "insert" in can:
         f.insert(5_000_000)
         f.insert(range(5_000_001, 5_000_100))
@@ -100,6 +102,32 @@ def test_does_what_it_can_and_raises_where_it_cannot(name, tmp_path):
     else:
         with pytest.raises(TypeError, match="cannot be erased"):
             f.erase(1)
+    if "adapts_with_key_file" in can:
+        with pytest.raises(TypeError, match="cannot be adapted without the file of its keys"):
+            f.adapt(1)
+        keys = tmp_path / "f.keys"
+        with pytest.raises(FileNotFoundError) as missing:
+            f.attach_key_file(keys)
+        assert missing.value.filename == keys
+        for wrong in (KEYS[1:], KEYS[1:] + [next(key for key in STRANGERS if key not in f)]):
+            with pytest.raises(ValueError, match="built from"):
+                f.write_key_file(keys, wrong)
+        assert not keys.exists()
+        f.write_key_file(keys, KEYS)
+        with pytest.raises(ValueError, match="another filter"):
+            naysay.build(KEYS[:1000], filter=name).attach_key_file(keys)
+        with pytest.raises(TypeError, match="no file of its keys is attached"):
+            f.sync_key_file()
+        f.attach_key_file(keys)
+        for call in (f.copy().attach_key_file, lambda path: f.write_key_file(path, KEYS)):
+            with pytest.raises(OSError, match="lock"):
+                call(keys)
+    else:
+        for call in (lambda: f.write_key_file(tmp_path / "no", KEYS), lambda: f.attach_key_file(tmp_path / "no"),
+                     f.sync_key_file):
+            with pytest.raises(TypeError, match="no file of its keys"):
+                call()
+        assert not (tmp_path / "no").exists()
     if "adapt" in can:
         accepted = [key for key in STRANGERS if key in f][:20]
         refused = 0
@@ -113,6 +141,14 @@ def test_does_what_it_can_and_raises_where_it_cannot(name, tmp_path):
             f.adapt(STRANGERS[:10], [1.0] * 9)
         with pytest.raises(ValueError, match="finite"):
             f.adapt(STRANGERS[0], float("nan"))
+        if "adapts_with_key_file" in can:
+            f.sync_key_file()
+            answers = f.contains(STRANGERS).tolist()
+            del f  # which unlocks the file
+            f = naysay.loads(before)
+            assert f.contains(STRANGERS).tolist() != answers
+            f.attach_key_file(tmp_path / "f.keys")
+            assert f.contains(STRANGERS).tolist() == answers
     else:
         with pytest.raises(TypeError, match="cannot be adapted"):
             f.adapt(1)

@@ -58,7 +58,7 @@ class NAYSAY_EXPORT SlotFile {
   // Copies the slot's records, newest first, to `out`. Returns how many there are, which may be more than fit.
   std::uint64_t records_of(std::uint64_t slot, std::span<Record> out) const noexcept;
 
-  // False if the file cannot be written; then it is unchanged.
+  // False if the file cannot be written, or in a child of the process that opened it; then it is unchanged.
   bool append(const Record& r) noexcept;
 
   // Calls body(record) for all records, oldest first.
