@@ -94,12 +94,13 @@ struct Series {
 };
 
 // How a number is written: "0.36 %", "48 ns", ...
-enum class Unit : std::uint8_t { rate, nanoseconds, bits, bytes, ratio, seconds };
+enum class Unit : std::uint8_t { rate, nanoseconds, bits, bytes, ratio, seconds, number };
 
 struct Metric {
   const char* name = "";   // in the results: wfpr, build_ns, ...
   const char* label = "";  // for people
   Unit unit = Unit::rate;
+  bool more_is_better = false;
 };
 
 enum class Relation : std::uint8_t { is, at_most, at_least };

@@ -31,6 +31,7 @@ std::string y_text(double y, Unit unit) {
     case Unit::nanoseconds:
       return y >= 1e6 ? number(y / 1e6) + " ms" : y >= 1e4 ? number(y / 1e3) + " us" : number(y) + " ns";
     case Unit::bits:
+    case Unit::number:
       return number(y);
     case Unit::bytes:
       return bytes_text(static_cast<std::uint64_t>(std::max(y, 0.0)));

@@ -21,7 +21,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kUnitNames[] = {"rate", "nanoseconds", "bits", "bytes", "ratio", "seconds"};
+constexpr const char* kUnitNames[] = {"rate", "nanoseconds", "bits", "bytes", "ratio", "seconds", "number"};
 
 // Numbers of more than four digits after the point, shorter: rows hold messages of older versions.
 std::string short_numbers(const std::string& text) {
@@ -272,7 +272,7 @@ class PanelMaker {
     return out;
   }
 
-  // Which series is lowest, in words; over a parameter, where each is.
+  // Which series is best, in words; over a parameter, where each is.
   std::string finding() const {
     if (source_.x.sets == Sets::param && !p_.bars) return optima();
     struct Entry {
@@ -304,9 +304,12 @@ class PanelMaker {
       where = fmt::format("{} {}", x_text(x), source_.x.label);
     }
     if (at.size() < 2) return "";
-    std::stable_sort(at.begin(), at.end(), [](const Entry& a, const Entry& b) { return a.y < b.y; });
+    const bool high = p_.ys[0].more_is_better;
+    std::stable_sort(at.begin(), at.end(),
+                     [=](const Entry& a, const Entry& b) { return high ? b.y < a.y : a.y < b.y; });
     const Unit u = v_.unit(p_.ys[0]);
-    std::string text = p_.bars ? fmt::format("Lowest {}: ", where) : fmt::format("At {} the lowest is ", where);
+    std::string text = p_.bars ? fmt::format("{} {}: ", high ? "Highest" : "Lowest", where)
+                               : fmt::format("At {} the {} is ", where, high ? "highest" : "lowest");
     for (std::size_t i = 0; i < std::min<std::size_t>(3, at.size()); ++i)
       text += fmt::format("{}{} ({})", i == 0 ? "" : ", then ", at[i].name, y_text(at[i].y, u));
     return text + ".";
@@ -317,10 +320,12 @@ class PanelMaker {
     for (const Series& s : source_.series) {
       const auto curve = v_.drawn(s.name, p_.ys[0].name);
       if (curve.size() < 2) continue;
-      const auto best = std::min_element(curve.begin(), curve.end(),
-                                         [](const auto& a, const auto& b) { return a.second.y < b.second.y; });
-      text += fmt::format("{}{} is lowest at {} {} ({})", text.empty() ? "" : ", ", s.name, x_text(best->first),
-                          source_.x.label, y_text(best->second.y, v_.unit(p_.ys[0])));
+      const bool high = p_.ys[0].more_is_better;
+      const auto best = std::min_element(curve.begin(), curve.end(), [=](const auto& a, const auto& b) {
+        return high ? b.second.y < a.second.y : a.second.y < b.second.y;
+      });
+      text += fmt::format("{}{} is {} at {} {} ({})", text.empty() ? "" : ", ", s.name, high ? "highest" : "lowest",
+                          x_text(best->first), source_.x.label, y_text(best->second.y, v_.unit(p_.ys[0])));
     }
     return text.empty() ? text : text + ".";
   }

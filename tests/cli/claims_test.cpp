@@ -280,6 +280,28 @@ TEST(Figures, ShowStrangersWhereverKnownNegativesAre) {
     }
 }
 
+TEST(Figures, NameTheHighestWhereMoreIsBetter) {
+  const auto finding = [](const char* experiment, const char* panel, const char* metric, std::vector<Json> rows) {
+    for (Json& r : rows) {
+      r["experiment"] = experiment;
+      r["panel"] = panel;
+      r["values"] = {{metric, r["values"]["wfpr"]}};
+    }
+    const Json made = cli::figures(rows);
+    for (const Json& p : made["figures"][0]["panels"])
+      if (p["id"] == panel) return p["finding"].get<std::string>();
+    return ""s;
+  };
+  EXPECT_EQ(finding("stacked-fig7", "c", "absorbed_per_key", {row("guarded", 10, 0.5), row("variable-hash", 10, 2)}),
+            "At 10 bits per key the highest is variable-hash (2.00), then guarded (0.500).");
+  EXPECT_EQ(finding("stacked-fig4", "h", "absent_throughput", {row("stacked-bloom", 10, 0.5), row("bloom", 10, 1)}),
+            "At 10 bits per key the highest is bloom (1.00x), then stacked-bloom (0.500x).");
+  EXPECT_EQ(finding("vhf-fig8", "a", "found", {row("variable-hash", 10, 0.75), row("variable-hash", 12, 0.5)}),
+            "variable-hash is highest at 10 keys in the slot (75.0 %).");
+  EXPECT_EQ(finding("habf-fig10", "a", "wfpr", {row("bloom", 2, 0.75), row("habf", 2, 0.5)}),
+            "At 2 MiB the lowest is habf (50.0 %), then bloom (75.0 %).");
+}
+
 TEST(Figures, GiveAReasonOnceForAllPanels) {
   const Json& made = figures_of_all();
   for (const Json& figure : made["figures"]) {
