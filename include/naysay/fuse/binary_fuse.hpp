@@ -133,7 +133,8 @@ class BinaryFuse {
     const Segments<Arity> geometry{f.segment_};
     auto plan = fuse::PeeledCells::plan(w, shards, geometry, [&](std::uint64_t keys) {
       const double x = static_cast<double>(keys), slots = x * s.threshold + s.spread * std::cbrt(x * x);
-      return static_cast<std::uint32_t>(std::max(1.0, std::ceil(slots / f.segment_) - (Arity - 1))) * f.segment_;
+      const double segments = std::ceil(slots / f.segment_ - kMissing);
+      return static_cast<std::uint32_t>(std::max(1.0, segments - (Arity - 1))) * f.segment_;
     });
     const unsigned width = plan.widest(p.bits_per_key, n, kClaims.fixed_bits - 64);  // arity and segment
     if (width == 0)
@@ -145,6 +146,8 @@ class BinaryFuse {
     return f;
   }
 
+  // So much of a segment may be missing: a shard that has a few keys more than the others is not given a whole one for it.
+  static constexpr double kMissing = 1.0 / 8;
   static constexpr std::uint64_t kShardKeys = std::uint64_t{1} << 20;  // half as many need 0.7 to 1 % more slots
   static constexpr std::uint32_t kMaxLogSegment = 13;  // what kShardKeys and arity 3 need, and what h has bits for
 
