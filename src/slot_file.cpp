@@ -93,6 +93,14 @@ bool write_all(int fd, const void* from, std::size_t n, std::uint64_t at) noexce
   return true;
 }
 
+// Whether the path still leads to this file; with -1, whether it leads nowhere.
+bool leads_to(const std::string& path, int fd) noexcept {
+  struct stat there {
+  }, held{};
+  if (::stat(path.c_str(), &there) != 0) return fd < 0;
+  return fd >= 0 && ::fstat(fd, &held) == 0 && there.st_dev == held.st_dev && there.st_ino == held.st_ino;
+}
+
 }  // namespace
 
 struct SlotFile::Handle {
@@ -122,6 +130,7 @@ Result<Ok> SlotFile::write(const std::string& path, const VariableHash& filter, 
   // A file that is attached is not replaced: what its filter records from then on would be lost.
   Handle old;
   old.fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (old.fd < 0 && errno != ENOENT) return os_error(path, "open the file that it would replace");
   if (old.fd >= 0 && ::flock(old.fd, LOCK_EX | LOCK_NB) != 0) return os_error(path, kLocked);
   NAYSAY_TRY(files::AtomicFile made, files::AtomicFile::create(path));
   Handle file;
@@ -145,6 +154,8 @@ Result<Ok> SlotFile::write(const std::string& path, const VariableHash& filter, 
   for (std::uint64_t s = 0; s < h.slots; ++s)
     body[starts[s]] = check_of(s, {body + starts[s] + 1, body + starts[s + 1]}, h.identity);
   if (::msync(file.memory, file.size, MS_SYNC) != 0) return os_error(path, "sync");
+  if (!leads_to(path, old.fd))
+    return Error{Errc::io, path + ": somebody else wrote it while this file was made; try again"};
   return made.commit();
 }
 
@@ -191,11 +202,21 @@ Result<SlotFile> SlotFile::read(const std::string& path, const VariableHash& fil
   f.identity_ = h.identity;
   f.path_ = path;
   f.handle_ = handle;
-  // whole records up to the first that is torn
+  // The last record may be torn, and is cut off. One before a whole one was damaged later: all that follow it would go.
   f.newest_.resize(h.slots);
   const std::uint64_t room = std::min((size - f.log_start_) / kRecordBytes, kMaxRecords);
-  for (Record r; f.records_ < room && f.read(f.records_, r) && r.slot < h.slots;)
+  for (std::uint64_t i = 0; i < room; ++i) {
+    Record r;
+    errno = 0;
+    if (!f.read(i, r) || r.slot >= h.slots) {
+      if (errno != 0) return os_error(path, "read");
+      continue;
+    }
+    if (f.records_ != i)
+      return Error{Errc::corrupt, path + ": record " + std::to_string(f.records_ + 1) +
+                                      " is damaged, and later ones are not; write the file again"};
     f.newest_[r.slot] = static_cast<std::uint32_t>(++f.records_);
+  }
   if (f.size_bytes() != size && ::ftruncate(handle->fd, static_cast<off_t>(f.size_bytes())) != 0)
     return os_error(path, "cut off a torn record");
   return f;

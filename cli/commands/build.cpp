@@ -271,7 +271,7 @@ void run(const Options& o) {
   if (!o.exact || o.budget.given()) o.budget.check();
   const auto exact_filters = [] { return names_of_filters(has_exact); };
   const bool choosing = o.filter == "auto" && !o.exact;
-  const FilterWish wish{.negatives = !o.negatives.empty(), .grows = o.capacity > 0, .by_rate = o.budget.is_rate()};
+  FilterWish wish{.negatives = !o.negatives.empty(), .grows = o.capacity > 0, .by_rate = o.budget.is_rate()};
   const auto types = filter_types();
   const std::string name =
       o.exact && o.filter == "auto" ? std::string(std::find_if(types.begin(), types.end(), has_exact)->name) : o.filter;
@@ -301,7 +301,10 @@ void run(const Options& o) {
   need_filter_output("--output", o.output);
   if (!o.lean_output.empty()) need_filter_output("--without-index", o.lean_output);
   if (o.slots == "-") throw Failure{"--slots is -; it must be a file, because naysay update changes it in place"};
-  if (!o.slots.empty()) need(files::can_create(o.slots));
+  if (!o.slots.empty()) {
+    need(files::can_create(o.slots));
+    const LockedFile not_attached(o.slots, o.wait);
+  }
   for (const std::string& path : {o.output, o.lean_output, o.slots})
     if (!path.empty() && path != "-") mention_leftovers(path);
   if (!o.lean_output.empty() && !choosing && choices[0].filter->claims.index_bits_per_key > 0)
@@ -337,6 +340,10 @@ void run(const Options& o) {
   note_keys(names_of(key_inputs), key_lines);
   if (!o.negatives.empty()) note_negatives(names_of(negative_inputs), negative_lines);
   note_sets(names_of(key_inputs), keys, names_of(negative_inputs), known.held.digests, threads);
+  if (choosing && wish.negatives && known.count == 0) {  // their files are empty
+    wish.negatives = false;
+    choices = choose(wish);
+  }
   if (choosing && !wish.by_rate)
     choices = rank(std::move(choices), wish,
                    {.keys = static_cast<double>(keys.size()),
@@ -366,10 +373,14 @@ void run(const Options& o) {
   }
   Built built = build(o, choices, params, workload, options);
   const std::uint64_t negative_count = known.count;
-  if (!o.slots.empty()) need(built.filter.write_key_file(o.slots, keys));
-  keys = {};  // the file is written from a copy of the filter: make room for it
-  known.held = {};
-  save_locked(built.filter, o.output, o.wait);
+  {
+    const LockedFile held = o.output == "-" ? LockedFile() : LockedFile(o.output, o.wait);
+    // Not before the lock is had: the key file of a filter that stays would be gone.
+    if (!o.slots.empty()) need(built.filter.write_key_file(o.slots, keys));
+    keys = {};  // the file is written from a copy of the filter: make room for it
+    known.held = {};
+    save_filter(built.filter, o.output);
+  }
   const std::uint64_t index_bytes = (built.filter.index_bits() + 7) / 8;
   if (!o.lean_output.empty()) {
     built.filter.drop_index();

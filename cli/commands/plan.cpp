@@ -105,6 +105,10 @@ void run_plan(const PlanOptions& o) {
       if (given)
         throw Failure{
             fmt::format("{} is given with plans or parts; these were made with their own, so leave it out", option)};
+    std::vector<Input> inputs;
+    for (const std::string& path : o.pieces) inputs.push_back({"a plan or part", path});
+    need_distinct({{"-o", o.output}}, inputs);
+    if (o.output != "-") need(files::can_create(o.output));
     plan = PartFile::is_one(o.pieces[0]) ? next_plan(o.pieces, o.input.threads) : added_up(o.pieces);
   }
   write_text(o.output, plan.text());

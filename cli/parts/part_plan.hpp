@@ -93,7 +93,7 @@ struct PartPlan {
   std::vector<Param> all_params() const;
   // Whether a filter that accepts this share of strangers is what was asked for.
   bool holds(double expected_fpr) const { return budget.fpr.empty() || expected_fpr <= budget.rate(); }
-  // The filter; `auto` is chosen as naysay build chooses it. Throws a Failure if it cannot be built in parts.
+  // The filter; `auto` is what naysay build tries first. Throws a Failure if it cannot be built in parts.
   const FilterType& type() const;
 };
 

@@ -127,7 +127,7 @@ Held read_share(const cli::PartFiles& files, unsigned threads, Ranks& ranks, con
     on_threads(threads, [&](unsigned t) {
       Held& own = of_thread[t];
       cli::PartPlan& sums = facts[t];
-      OwnLines lines(ranks.rank() * threads + t, ranks.size() * threads);
+      OwnLines lines(ranks.rank(), ranks.size(), t, threads);
       for (std::size_t i = 0; i < files.keys.size(); ++i)
         need(lines.for_each(files.keys[i], i, [&](std::string_view line) -> Result<Ok> {
           own.keys.push_back(hasher(line));
@@ -135,7 +135,7 @@ Held read_share(const cli::PartFiles& files, unsigned threads, Ranks& ranks, con
           return Ok{};
         }));
       for (std::size_t i = 0; i < files.negatives.size(); ++i)
-        need(lines.for_each(files.negatives[i], i, [&](std::string_view line) -> Result<Ok> {
+        need(lines.for_each(files.negatives[i], files.keys.size() + i, [&](std::string_view line) -> Result<Ok> {
           NAYSAY_TRY(const CostedKey parsed, parse_negative(line));
           own.negatives.push_back(hasher(parsed.key));
           own.costs.push_back(parsed.cost);
@@ -416,7 +416,8 @@ void run(const Options& o, Ranks& ranks) {
   add_up(plan, ranks);
   std::uint64_t shards = 0;
   Joined joined = build_round(ranks, plan, hasher, threads, held, account, shards);
-  while (!plan.holds(joined.expected_fpr)) {
+  // Rank 0's, so that all go on alike: machines may round differently.
+  for (ranks.share(joined.expected_fpr); !plan.holds(joined.expected_fpr); ranks.share(joined.expected_fpr)) {
     plan.rates.push_back(joined.expected_fpr);
     joined = build_round(ranks, plan, hasher, threads, held, account, shards);
   }

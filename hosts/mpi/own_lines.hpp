@@ -4,9 +4,9 @@
 //   bytes   |aaaaaaa\nbbbb|bb\ncccc\nddd|ddd\n....|      cut into equal ranges, one for each rank
 //   rank     a, b          c, d          ...             a line belongs to the range in which it begins
 //
-// A file that cannot be cut (gzip, zstd, a pipe) is read whole by one rank; several such files by different ranks. Lines
-// are what LineReader (workload/keys.hpp) says: blank ones are left out, "\r\n" ends a line as "\n" does, a byte order
-// mark belongs to no key.
+// Each thread of a rank has a range of its own. A file that cannot be cut (gzip, zstd, a pipe) is read whole by one thread;
+// several such files by different ranks, and then by different threads of them. Lines are what LineReader (workload/keys.hpp)
+// says: blank ones are left out, "\r\n" ends a line as "\n" does, a byte order mark belongs to no key.
 #pragma once
 
 #include <fcntl.h>
@@ -28,27 +28,31 @@ namespace naysay::mpi {
 
 class OwnLines {
  public:
-  OwnLines(unsigned rank, unsigned ranks) : rank_(rank), ranks_(ranks) {}
+  // The share of one thread; all ranks have as many threads.
+  OwnLines(unsigned rank, unsigned ranks, unsigned thread, unsigned threads)
+      : rank_(rank), ranks_(ranks), thread_(thread), threads_(threads) {}
 
   // Calls body(text) for each own line of the index-th file. Stops at the first error, and puts file and line in front
   // of it.
   template <class Body>
   Result<Ok> for_each(const KeyFile& file, std::size_t index, Body body) {
-    const bool own = index % ranks_ == rank_;
+    const bool first = rank_ == 0 && thread_ == 0,
+               own = file.path == "-" ? first : index % ranks_ == rank_ && index / ranks_ % threads_ == thread_;
     const int fd = file.path == "-" ? -1 : ::open(file.path.c_str(), O_RDONLY | O_CLOEXEC);
     if (file.path != "-" && fd < 0) return os_error(file, "open");
     const Closed closed{fd};
     struct stat info {};
     if (fd < 0 || ::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || is_packed(fd))
-      return own || (file.path == "-" && rank_ == 0) ? whole(file, body, file.path == "-" && rank_ != 0) : Ok{};
+      return own ? whole(file, body) : Ok{};
     if (own) {  // what is no text at all is refused as everywhere
       NAYSAY_TRY(LineReader probe, LineReader::open(file));
       NAYSAY_TRY(const auto lines, probe.next());
       (void)lines;
     }
     const auto size = static_cast<std::uint64_t>(info.st_size);
-    const auto cut = [&](std::uint64_t i) { return static_cast<std::uint64_t>(Uint128{size} * i / ranks_); };
-    return range(file, fd, cut(rank_), cut(rank_ + 1), body);
+    const std::uint64_t share = std::uint64_t{rank_} * threads_ + thread_, shares = std::uint64_t{ranks_} * threads_;
+    const auto cut = [&](std::uint64_t i) { return static_cast<std::uint64_t>(Uint128{size} * i / shares); };
+    return range(file, fd, cut(share), cut(share + 1), body);
   }
 
  private:
@@ -70,8 +74,7 @@ class OwnLines {
   }
 
   template <class Body>
-  static Result<Ok> whole(const KeyFile& file, Body& body, bool none) {
-    if (none) return Ok{};
+  static Result<Ok> whole(const KeyFile& file, Body& body) {
     return for_each_line(file, {}, [&](const Line& line) { return body(line.text); });
   }
 
@@ -140,7 +143,7 @@ class OwnLines {
     return lines;
   }
 
-  unsigned rank_, ranks_;
+  unsigned rank_, ranks_, thread_, threads_;
 };
 
 }  // namespace naysay::mpi

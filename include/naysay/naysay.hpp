@@ -24,9 +24,9 @@
 //             `naysay compare` says which one to use for your keys.
 //
 // Threads     Calls on const objects (may_contain, save, expected_fpr, ...) may run at the same time on one filter, from
-//             any number of threads. A call that changes a filter (insert, erase, adapt, warm, drop_index, change,
-//             assignment, a move) needs it alone: no other call may run on that filter at the same time, reads
-//             included. To replace a filter while others read it, use Swapped (live/swapped.hpp) or a
+//             any number of threads. A call that changes a filter (insert, erase, adapt, attach_key_file, merge, warm,
+//             drop_index, change, assignment, a move) needs it alone: no other call may run on that filter at the same
+//             time, reads included. To replace a filter while others read it, use Swapped (live/swapped.hpp) or a
 //             std::atomic<std::shared_ptr<const AnyFilter>>; to change one, SharedFilter (live/shared_filter.hpp).
 // Memory      Functions that return a Result report a failed allocation as Errc::no_memory, from worker threads too;
 //             insert, erase and adapt report it as Outcome::no_memory, or as no_room where a filter that grows could

@@ -109,6 +109,10 @@ TEST_F(PartTool, TakesSkewedAndEmptyInputs) {
     for (const char* input : {"--keys none", "--keys none --negatives few", "--keys few --negatives keys",
                               "--keys copies --negatives few", "--keys keys --negatives keys"})
       same_bytes(3, input, "--bits-per-key 12 --filter " + std::string(filter));
+  // auto, when there are no negatives after all
+  same_bytes(2, "--keys keys --negatives none", "--fpr 0.01");
+  same_bytes(2, "--keys keys --negatives none", "--bits-per-key 12");
+  same_bytes(2, "--keys none --negatives few", "--bits-per-key 12");
   must("sort keys | gzip >keys.gz");
   same_bytes(2, "--keys keys.gz --negatives known", "--filter taught-ribbon --bits-per-key 12");
 }

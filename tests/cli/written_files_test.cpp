@@ -51,8 +51,10 @@ TEST_F(WrittenFiles, AreNoneOfTheFilesThatAreRead) {
       "&& naysay generate urls --count 10 --first 5000 -o more && mkdir folder && ln -s ../keys folder/link && "
       "ln keys hard && printf '00112233445566778899aabbccddeeff' > secret && "
       "naysay build --keys keys --filter guarded --bits-per-key 16 --capacity 600 -o set.nsy && "
-      "naysay build --keys keys --filter variable-hash --bits-per-key 10 --slots v.slots -o v.nsy");
-  const std::vector<std::string> names = {"keys", "negatives", "more", "secret", "set.nsy", "v.nsy", "v.slots"};
+      "naysay build --keys keys --filter variable-hash --bits-per-key 10 --slots v.slots -o v.nsy && "
+      "naysay plan --keys keys --bits-per-key 10 -o plan.1 && naysay plan --keys more --bits-per-key 10 -o plan.2");
+  const std::vector<std::string> names = {"keys",  "negatives", "more",   "secret", "set.nsy",
+                                          "v.nsy", "v.slots",   "plan.1", "plan.2"};
   std::vector<std::string> before;
   for (const std::string& name : names) before.push_back(read(name));
   const std::string build = "naysay build --keys keys --negatives negatives --filter bloom --bits-per-key 10 ";
@@ -81,12 +83,29 @@ TEST_F(WrittenFiles, AreNoneOfTheFilesThatAreRead) {
        {"--json", "--keys"}},
       {"naysay compare --keys keys --negatives negatives --bits-per-key 10 --filters bloom --json new --csv new",
        {"--json", "--csv"}},
+      {"naysay plan plan.1 plan.2 -o plan.2", {"plan.2", "-o", "a plan or part"}},
       {"naysay query set.nsy keys >> keys", {"keys", "standard output"}},
   };
   for (const auto& [command, words] : all) refuses(command, words);
   for (std::size_t i = 0; i < names.size(); ++i) EXPECT_EQ(read(names[i]), before[i]) << names[i];
   EXPECT_FALSE(exists("new"));
   must("naysay update set.nsy --insert more -o set.nsy");  // said twice, and meant
+}
+
+// A filter and the file of its keys are replaced together, or not at all.
+TEST_F(WrittenFiles, AreNotReplacedWhileSomebodyHoldsOneOfThem) {
+  must("naysay generate urls --count 500 -o keys && printf 'a\\tb\\tc\\n' > bad");
+  const std::string build =
+      "naysay build --keys keys --filter variable-hash --bits-per-key 10 --slots v.slots -o v.nsy ";
+  must(build);
+  const std::string filter = read("v.nsy"), slots = read("v.slots");
+  // Before a line is read: none of the bad file is mentioned.
+  refuses("flock v.slots " + build + "--seed 2 --wait 0 --negatives bad", {"v.slots", "--wait"});
+  refuses("flock v.nsy " + build + "--seed 2 --wait 0", {"v.nsy", "--wait"});
+  EXPECT_EQ(read("v.nsy"), filter);
+  EXPECT_EQ(read("v.slots"), slots);
+  must(build + "--seed 2");
+  EXPECT_NE(read("v.slots"), slots);
 }
 
 TEST_F(WrittenFiles, OfAReportAreNoneOfItsResults) {

@@ -128,6 +128,13 @@ TEST_F(AttachedKeyFile, IsNotReplaced) {
   EXPECT_GT(absorbed.size(), 100u);
 }
 
+// Not to be opened is not the same as not to be there.
+TEST_F(AttachedKeyFile, IsNotWrittenOverAFileThatCannotBeLookedAt) {
+  std::filesystem::create_symlink(path_, path_);
+  EXPECT_TRUE(sample::refused(built().write_key_file(path_, keys_), Errc::io, {path_, "open"}));
+  EXPECT_TRUE(std::filesystem::is_symlink(path_));
+}
+
 TEST_F(AttachedKeyFile, IsMadeFromTheKeysOfTheBuildOnly) {
   const AnyFilter f = built();
   std::vector<Digest> keys(keys_.begin(), keys_.end() - 1);

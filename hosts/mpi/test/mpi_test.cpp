@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // naysay-mpi: any number of ranks gives the bytes of naysay build, and a rank that fails ends all of them.
+#include <numeric>
+
+#include "../own_lines.hpp"
 #include "cli/tool.hpp"
 
 namespace naysay {
@@ -94,6 +97,26 @@ TEST_F(MpiTool, GivesTheSameBytesOfSkewedAndEmptyInputs) {
   must("naysay build --keys keys --filter taught-ribbon --bits-per-key 9 -o plain.nsy");
   must(build(3, "--keys keys.gz --filter taught-ribbon --bits-per-key 9 -o packed.nsy"));
   EXPECT_TRUE(read("packed.nsy") == read("plain.nsy"));
+}
+
+// Whatever the number of threads: no rank reads two packed files where another one reads none.
+TEST_F(MpiTool, SpreadsPackedFilesOverTheRanks) {
+  must("for i in 0 1 2 3 4 5; do echo $i | gzip >$i.gz; done");
+  for (const unsigned ranks : {1u, 2u, 3u, 4u, 6u})
+    for (const unsigned threads : {1u, 2u, 16u}) {
+      std::vector<unsigned> lines(ranks);
+      for (unsigned rank = 0; rank < ranks; ++rank)
+        for (unsigned thread = 0; thread < threads; ++thread)
+          for (unsigned i = 0; i < 6; ++i) {
+            mpi::OwnLines own(rank, ranks, thread, threads);
+            ASSERT_TRUE(own.for_each({path(std::to_string(i) + ".gz")}, i, [&](std::string_view) -> Result<Ok> {
+              ++lines[rank];
+              return Ok{};
+            }));
+          }
+      for (const unsigned n : lines) EXPECT_TRUE(n == 6 / ranks || n == (6 + ranks - 1) / ranks) << ranks << " ranks";
+      EXPECT_EQ(std::accumulate(lines.begin(), lines.end(), 0u), 6u);
+    }
 }
 
 TEST_F(MpiTool, EndsAllRanksWithOneMessageAndNoFileIfOneFails) {

@@ -40,7 +40,7 @@ class AdaptiveVariableHash {
   }
 
   // Accepts the filter as it was built, or any later copy of it, and applies the records of its file. Fails if the keys
-  // of a slot do not pass its functions, or would not pass those of a record: the file is not that filter's, or forged.
+  // of a slot are damaged, do not pass its functions, or would not pass those of a record.
   static Result<AdaptiveVariableHash> open(const std::string& path, VariableHash filter) {
     NAYSAY_TRY(SlotFile file, attach(path, filter));
     return AdaptiveVariableHash(std::move(filter), std::move(file));
@@ -59,7 +59,7 @@ class AdaptiveVariableHash {
     };
     for (std::uint64_t slot = 0; slot < filter.slots(); ++slot) {
       std::span<const std::uint64_t> xs;
-      if (file.keys_of(slot, xs) && !pass(filter, slot, xs)) return forged(slot);
+      if (!file.keys_of(slot, xs) || !pass(filter, slot, xs)) return forged(slot);
     }
     Result<Ok> replayed = Ok{};
     file.replay([&](const SlotFile::Record& r) {
