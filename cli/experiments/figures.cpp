@@ -103,7 +103,9 @@ class PanelMaker {
                            : source == "made-up URLs" ? "made-up URLs (no --data given)"
                            : source == "ycsb"         ? "YCSB keys"
                                                       : "integers";
-        return fmt::format("{}; {}", what, fmt::join(parts, ", "));
+        const bool scaled = source_.x.sets == Sets::mebibytes && v_.size != Size::paper;
+        return fmt::format("{}; {}{}", what, fmt::join(parts, ", "),
+                           scaled ? "; MiB as for the paper's keys, here for fewer, at the same bits per key" : "");
       }
     return "";
   }

@@ -102,7 +102,11 @@ Json summary(const std::vector<const Json*>& lines, const Json& judged) {
     if (!found || v.size == Size::tiny) continue;
     const auto& [x, rates] = *found;
     const Json& w = (*v.lines.at("bloom").begin()->second)["workload"];
-    const std::string where = fmt::format("{} {}", x_text(x), v.source.x.label);
+    std::string where = fmt::format("{} {}", x_text(x), v.source.x.label);
+    const auto bits = v.measured("bloom", "bits_per_key");
+    if (v.source.x.sets == Sets::mebibytes && bits.contains(x))  // they are for as many keys as the paper has
+      where = fmt::format("{:.3g} bits per key ({}{})", bits.at(x).y, where,
+                          v.size == Size::paper ? "" : " at the paper's size");
     panel = bars(rates, fmt::format("What five filters accept at {}", where),
                  fmt::format("{}, {} size: {} keys, {} known negatives, costs equal", e.name,
                              kSizeNames[static_cast<int>(v.size)], grouped(w.value("keys", 0.0)),

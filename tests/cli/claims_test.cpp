@@ -95,6 +95,21 @@ TEST(Claims, EachHasAVerdictInWhatWasMeasured) {
   EXPECT_EQ(verdicts.size(), 3u) << "all three occur in what is kept";
 }
 
+// Guessed or tested, but there.
+TEST(Claims, HaveAReasonWhereTheyAreContradicted) {
+  int contradicted = 0;
+  for (const char* size : {"quick", "paper"}) {
+    const auto lines = cli::read_results(NAYSAY_SOURCE_DIR "/docs/results/"s + size + ".jsonl");
+    const Json made = cli::figures(lines);
+    for (const Json& c : made["claims"]) {
+      if (c["verdict"] != "contradicted") continue;
+      ++contradicted;
+      EXPECT_NE(c["remark"], "") << size << ": " << c;
+    }
+  }
+  EXPECT_GT(contradicted, 20);
+}
+
 // ---- judging -------------------------------------------------------------------------------------------------------
 
 Json row(const char* series, double x, Json wfpr) {
@@ -323,6 +338,10 @@ TEST(Figures, BeginWithFiveFiltersAndThreeSentences) {
   EXPECT_EQ(summary["sentences"].size(), 3u);
   ASSERT_EQ(summary["panel"]["curves"].size(), 2u);
   EXPECT_EQ(summary["panel"]["curves"][0]["points"].size(), 5u);
+  // The filters are smaller than the paper's, as their sets are.
+  EXPECT_NE(summary["sentences"][0].get<std::string>().find(" bits per key (2 MiB at the paper's size)"),
+            std::string::npos)
+      << summary["sentences"][0];
   const std::string text = cli::markdown_of(made);
   const std::size_t at = text.find("## Summary"), claims = text.find("## Claims"), first = text.find("## space-limit");
   EXPECT_LT(at, claims);

@@ -94,7 +94,7 @@ constexpr const char* kStacked =
     "rate, all 5 % stored, fed by inserts; tuned rates lower it in small filters (naysay bench sscf-why, b).";
 constexpr const char* kClock =
     "A guess: our keys are digested before the clock starts and positions come from one multiplication, on another "
-    "machine; the column over counting-bloom is what compares.";
+    "machine; the column over CBF is what compares.";
 constexpr const char* kWalk =
     "The paper's query walks the list of costly negatives, so its time grows with the list: naysay bench sscf-why, c, "
     "shows it over the number listed. The paper does not say that number; we list one in 20,000.";
@@ -242,9 +242,9 @@ void add_seesaw_figures(std::vector<Experiment>& to) {
         .ys = {{"insert_ns", "insert", Unit::nanoseconds},
                {"query_ns", "query", Unit::nanoseconds},
                {"erase_ns", "erase", Unit::nanoseconds}},
-        .also = {{"insert_over", "insert, over counting-bloom", Unit::ratio},
-                 {"query_over", "query, over counting-bloom", Unit::ratio},
-                 {"erase_over", "erase, over counting-bloom", Unit::ratio}},
+        .also = {{"insert_over", "insert, over CBF", Unit::ratio},
+                 {"query_over", "query, over CBF", Unit::ratio},
+                 {"erase_over", "erase, over CBF", Unit::ratio}},
         .bars = true,
         .series = {{"SSCF as in the paper", "seesaw", as_in_the_paper("24")},
                    {"SF as in the paper", stack_of_the_paper().filter, with_bits(stack_of_the_paper().params)},
