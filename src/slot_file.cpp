@@ -202,7 +202,7 @@ Result<SlotFile> SlotFile::read(const std::string& path, const VariableHash& fil
   f.identity_ = h.identity;
   f.path_ = path;
   f.handle_ = handle;
-  // The last record may be torn, and is cut off. One before a whole one was damaged later: all that follow it would go.
+  // What is not whole at the end was torn, and is cut off. Before a whole record it is damage, and all behind would go.
   f.newest_.resize(h.slots);
   const std::uint64_t room = std::min((size - f.log_start_) / kRecordBytes, kMaxRecords);
   for (std::uint64_t i = 0; i < room; ++i) {
@@ -214,7 +214,9 @@ Result<SlotFile> SlotFile::read(const std::string& path, const VariableHash& fil
     }
     if (f.records_ != i)
       return Error{Errc::corrupt, path + ": record " + std::to_string(f.records_ + 1) +
-                                      " is damaged, and later ones are not; write the file again"};
+                                      " is damaged, and later ones are not; cut the file to " +
+                                      std::to_string(f.size_bytes()) +
+                                      " bytes to keep those before, or write it again"};
     f.newest_[r.slot] = static_cast<std::uint32_t>(++f.records_);
   }
   if (f.size_bytes() != size && ::ftruncate(handle->fd, static_cast<off_t>(f.size_bytes())) != 0)

@@ -92,7 +92,7 @@ TEST_F(WrittenFiles, AreNoneOfTheFilesThatAreRead) {
   must("naysay update set.nsy --insert more -o set.nsy");  // said twice, and meant
 }
 
-// A filter and the file of its keys are replaced together, or not at all.
+// Neither of a filter and the file of its keys.
 TEST_F(WrittenFiles, AreNotReplacedWhileSomebodyHoldsOneOfThem) {
   must("naysay generate urls --count 500 -o keys && printf 'a\\tb\\tc\\n' > bad");
   const std::string build =

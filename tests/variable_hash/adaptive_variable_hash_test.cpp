@@ -276,7 +276,7 @@ TEST_F(AdaptiveVariableHashTest, DeniesNoKeyWhateverByteOfTheFileIsDamaged) {
     damaged[at] = static_cast<char>(damaged[at] ^ (1 << at % 8));
     std::ofstream(path_, std::ios::binary | std::ios::trunc) << damaged;
     auto f = AdaptiveVariableHash::open(path_, built);
-    // Nothing tells the last record from one that was torn. Whatever else is damaged is refused, and left as it is.
+    // Nothing tells a damaged last record from a torn one. A damaged byte elsewhere is refused, and the file left as it is.
     ASSERT_EQ(static_cast<bool>(f), at >= whole.size() - kRecordBytes) << "byte " << at;
     if (!f) {
       ASSERT_EQ(std::filesystem::file_size(path_), whole.size()) << "byte " << at;

@@ -373,6 +373,7 @@ TEST(LevelDbThreads, DataSurvivesAKill) {
     int pipes[2];
     ASSERT_EQ(::pipe(pipes), 0);
     ::setenv(kVictim, folder.path().c_str(), 1);
+    for (const char* shard : {"GTEST_TOTAL_SHARDS", "GTEST_SHARD_INDEX"}) ::unsetenv(shard);  // the victim is one test
     std::string program = "/proc/self/exe", filter = "--gtest_filter=LevelDbVictimThreads.*",
                 disabled = "--gtest_also_run_disabled_tests";
     char* arguments[] = {program.data(), filter.data(), disabled.data(), nullptr};

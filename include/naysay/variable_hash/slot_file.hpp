@@ -16,10 +16,10 @@
 // functions only move to higher places. So any prefix of the log, applied to any later copy of the filter, gives a
 // state that the filter really had, or a mixture of two such states; neither denies a key.
 //
-// Promises   open() fails if the file belongs to another filter or is open elsewhere; keys_of() fails if the slot is
-//            damaged.
-// Does not   keep the last records through a power failure unless sync() was called; they are then forgotten, and
-//            nothing else is lost.
+// Promises   open() fails if the file belongs to another filter or is open elsewhere, or if a record is damaged and a later
+//            one is not; keys_of() fails if the slot is damaged.
+// Does not   keep the last records through a power failure unless sync() was called; they are then forgotten. If a later
+//            one reached the disk before an earlier one, open() says how many bytes to keep.
 // Cost       8 bytes per key, 16 per slot and 48 per record on disk; 4 bytes per slot in memory.
 #pragma once
 
