@@ -230,9 +230,9 @@ void run(const Options& o) {
   if (keys.empty()) throw Failure{fmt::format("{}: there are no keys; give at least one", names_of(key_inputs))};
   if (negatives.digests.empty())
     throw Failure{fmt::format("{}: there are no negatives; give at least one", names_of(negative_inputs))};
-  Trial trial = make_trial(keys, negatives.digests, negatives.costs, strangers.digests, o.seed,
-                           {key_texts.texts.views(), negative_texts.texts.views(), stranger_texts.texts.views()},
-                           usable_cores());
+  Trial trial =
+      make_trial(keys, negatives.digests, negatives.costs, strangers.digests, o.seed,
+                 {key_texts.texts.views(), negative_texts.texts.views(), stranger_texts.texts.views()}, usable_cores());
   if (key_lines.lines > 0) note_keys(names_of(key_inputs), key_lines);
   note_negatives(names_of(negative_inputs), negative_lines);
   negatives = {};

@@ -127,7 +127,8 @@ Json measure_times(const Measurement& m) {
     spent += mine.build.values.back() * static_cast<double>(m.set.keys.size());
   }
   m.need_all_keys(*mine.filter, m.set.keys);
-  if ((m.wants("insert_ns") || m.wants("insert_over") || m.wants("erase_ns")) && mine.type->dynamic && base.type->dynamic)
+  if ((m.wants("insert_ns") || m.wants("insert_over") || m.wants("erase_ns")) && mine.type->dynamic &&
+      base.type->dynamic)
     for (int round = 0; round < kRounds; ++round)
       for (Timed* t : {&base, &mine}) insert_timed(*t, w, m.options());
   for (int round = 0; round < kRounds; ++round)

@@ -26,8 +26,8 @@
 #include <utility>
 #include <vector>
 
-#include "naysay/core/detail/digest_set.hpp"
 #include "naysay/core/detail/bucket_places.hpp"
+#include "naysay/core/detail/digest_set.hpp"
 #include "naysay/core/detail/shards.hpp"
 #include "naysay/core/filter.hpp"
 #include "naysay/core/negatives.hpp"
