@@ -95,8 +95,8 @@ bool write_all(int fd, const void* from, std::size_t n, std::uint64_t at) noexce
 
 // Whether the path still leads to this file; with -1, whether it leads nowhere.
 bool leads_to(const std::string& path, int fd) noexcept {
-  struct stat there {
-  }, held{};
+  struct stat there {};
+  struct stat held {};
   if (::stat(path.c_str(), &there) != 0) return fd < 0;
   return fd >= 0 && ::fstat(fd, &held) == 0 && there.st_dev == held.st_dev && there.st_ino == held.st_ino;
 }
